@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/checksum"
 	"pickup/internal/storage"
 )
 
@@ -20,7 +20,7 @@ import (
 // may not write must not take it for a new database.
 func TestLeftAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db.json")
-	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".db.json.aside-%v-0", disk.SumOf([]byte(`{"c":[]}`))))
+	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".db.json.aside-%v-0", checksum.Of([]byte(`{"c":[]}`))))
 	put(t, aside, `{"c":[]}`)
 	for _, o := range []Options{{ReadOnly: true}, {Ephemeral: true}} {
 		if _, err := Open(t.Context(), path, o); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), filepath.Base(aside)) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -81,7 +82,7 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 		return nil, disk.State{}, err
 	}
 	if info.Size() == 0 {
-		return nil, disk.State{Info: info, Sum: disk.SumOf(), Sure: disk.SureAt(info, f.o.now())}, errEmpty
+		return nil, disk.State{Info: info, Sum: checksum.Of(), Sure: disk.SureAt(info, f.o.now())}, errEmpty
 	}
 	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {

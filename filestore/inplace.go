@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -54,7 +55,7 @@ func (w *inPlace) write(next *document.Document) (err error) {
 		return errors.Join(err, errMovedOn)
 	}
 	// Reserve the space for everything below.
-	old, newSum := w.doc, disk.SumOf(next.Runs()...)
+	old, newSum := w.doc, next.Sum()
 	room := max(old.Size(), next.Size())
 	record := int64(0) // where it begins in f; 0: it lies elsewhere
 	if w.o.JournalDir == "" {
@@ -135,7 +136,7 @@ func (w *inPlace) lease() error {
 
 // appendRedo writes the record into f, at an offset after the old and the new
 // document.
-func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document, newSum disk.Sum) error {
+func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document, newSum checksum.Sum) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f, Off: old.Size()}
 	out.Zeros(at)
 	writeRedo(out, filepath.Base(w.real), old, next, newSum)
@@ -185,11 +186,11 @@ func (f *file) journalPath(suffix string) string {
 	if err != nil {
 		path = f.real
 	}
-	return filepath.Join(f.o.JournalDir, "."+filepath.Base(f.real)+"-"+disk.SumOf([]byte(path)).String()+suffix)
+	return filepath.Join(f.o.JournalDir, "."+filepath.Base(f.real)+"-"+checksum.Of([]byte(path)).String()+suffix)
 }
 
 // writeJournal makes the redo record durable in a file of its own.
-func (w *inPlace) writeJournal(old, next *document.Document, newSum disk.Sum) error {
+func (w *inPlace) writeJournal(old, next *document.Document, newSum checksum.Sum) error {
 	sys := &w.o.sys
 	temp := w.journalPath(".redo.tmp")
 	err := w.create(temp, func(out *disk.Writer) { writeRedo(out, filepath.Base(w.real), old, next, newSum) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -146,7 +147,6 @@ func (s *Store) takeOverLocked(doc *document.Document, c disk.State) {
 	before := s.doc
 	s.doc, s.target.doc, s.unsynced = doc, doc, false
 	s.known, s.like = c, c.Info
-	s.sums = disk.IncrementalSum{} // else it keeps the old text in memory
 	s.readableLocked()
 	if before == nil {
 		return
@@ -204,7 +204,7 @@ func (s *Store) waitReadableLocked(ctx context.Context) error {
 			if !errors.Is(err, fs.ErrNotExist) {
 				return s.unusable(err)
 			}
-			s.known = disk.State{Sum: disk.SumOf()}
+			s.known = disk.State{Sum: checksum.Of()}
 			s.moveLocked()
 			return nil
 		}

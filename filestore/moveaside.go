@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -74,7 +75,7 @@ func (w moveAside) restore(aside string) {
 
 // recoverAside puts back the file that a crash left aside, at path. If there is
 // another file in its place, path is a displaced file whose sum was sum.
-func (t *target) recoverAside(path string, sum disk.Sum) error {
+func (t *target) recoverAside(path string, sum checksum.Sum) error {
 	err := t.o.sys.RenameNew(path, t.real)
 	if errors.Is(err, fs.ErrExist) && t.isOne(path, t.real) {
 		return t.refuse(t.o.sys.Remove(path)) // it was being put back

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -213,7 +214,7 @@ func (s *Store) createLocked() error {
 	}
 	s.doc, s.target.doc = doc, doc
 	s.known = s.reading.state // no file, or an empty one
-	s.known.Sum, s.like = disk.SumOf(), s.known.Info
+	s.known.Sum, s.like = checksum.Of(), s.known.Info
 	s.reading = readState{}
 	absent := s.known.Info == nil
 	if name := s.conflictCopy(); name != "" {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -59,11 +60,11 @@ func (t *target) recover() error {
 
 // parseName parses what follows ".db.json." in the name of a file of ours:
 // "tmp-OLD-NEW", perhaps with "-N", "prev-SUM-N" or "aside-SUM-N".
-func parseName(name string) (kind string, sums []disk.Sum) {
+func parseName(name string) (kind string, sums []checksum.Sum) {
 	kind, rest, _ := strings.Cut(name, "-")
 	for part := range strings.SplitSeq(rest, "-") {
 		if n, err := strconv.ParseUint(part, 16, 64); err == nil && len(part) == 16 {
-			sums = append(sums, disk.Sum(n))
+			sums = append(sums, checksum.Sum(n))
 		}
 	}
 	return kind, sums
@@ -71,7 +72,7 @@ func parseName(name string) (kind string, sums []disk.Sum) {
 
 // recoverDraft recovers from a write that left a draft at path: it was to replace
 // a file with the sum was by one with the sum is.
-func (t *target) recoverDraft(path string, was, is disk.Sum) {
+func (t *target) recoverDraft(path string, was, is checksum.Sum) {
 	if t.checkWriters(path) == disk.ErrTaken { // by an editor: the swap displaced it
 		t.recoverDisplaced(path, was)
 		return
@@ -104,7 +105,7 @@ func (t *target) recoverDraft(path string, was, is disk.Sum) {
 
 // recoverDisplaced recovers a displaced file at path, whose sum was was. The
 // store keeps it while an editor has it open.
-func (t *target) recoverDisplaced(path string, was disk.Sum) {
+func (t *target) recoverDisplaced(path string, was checksum.Sum) {
 	_, c, err := t.read(path)
 	if err != nil && !errors.Is(err, errEmpty) && !errors.Is(err, disk.ErrChanging) {
 		t.o.Log.Error("cannot read what a commit displaced", "file", path, "cause", err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/checksum"
 )
 
 // A redo record makes a write in place safe: it has the new document, and what is
@@ -26,8 +26,8 @@ import (
 // the document ends at the first one.
 type redo struct {
 	oldLen, newLen int64
-	oldSum, newSum disk.Sum
-	crcsSum        disk.Sum
+	oldSum, newSum checksum.Sum
+	crcsSum        checksum.Sum
 	line           []byte // with its line feed
 	crcs           []byte // hex digits
 	text           []byte // the new document
@@ -43,12 +43,12 @@ const (
 )
 
 // writeRedo writes the record that leads from old to next. w keeps its first error.
-func writeRedo(w io.Writer, name string, old, next *document.Document, newSum disk.Sum) {
+func writeRedo(w io.Writer, name string, old, next *document.Document, newSum checksum.Sum) {
 	var crcs crcWriter
 	old.Runs().WriteTo(&crcs)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
-		fmt.Sprintf(redoForm, old.Size(), uint64(disk.SumOf(old.Runs()...)), next.Size(), uint64(newSum), uint64(disk.SumOf(crcs)))
-	head += redoCheck + disk.SumOf([]byte(head)).String() + "\n"
+		fmt.Sprintf(redoForm, old.Size(), uint64(old.Sum()), next.Size(), uint64(newSum), uint64(checksum.Of(crcs)))
+	head += redoCheck + checksum.Of([]byte(head)).String() + "\n"
 	w.Write(append([]byte(head), crcs...))
 	next.Runs().WriteTo(w)
 	io.WriteString(w, head[len("\x00"):])
@@ -72,7 +72,7 @@ func readLine(b []byte) (r redo, ok bool) {
 	}
 	form, _, _ := strings.Cut(redoForm, "old")
 	at := bytes.LastIndex(head, []byte(form))
-	if at < 0 || check != disk.SumOf(slices.Concat([]byte("\x00\n"), head)).String() {
+	if at < 0 || check != checksum.Of(slices.Concat([]byte("\x00\n"), head)).String() {
 		return r, false
 	}
 	r.line = b[:end+1]
@@ -105,7 +105,7 @@ func readRedo(b []byte) (r redo, ok bool) {
 	}
 	r.crcs, r.text = b[:n], b[n:n+r.newLen]
 	tail := append([]byte("\n"), r.line...)
-	return r, bytes.HasPrefix(tail, b[n+r.newLen:]) && disk.SumOf(r.crcs) == r.crcsSum && disk.SumOf(r.text) == r.newSum
+	return r, bytes.HasPrefix(tail, b[n+r.newLen:]) && checksum.Of(r.crcs) == r.crcsSum && checksum.Of(r.text) == r.newSum
 }
 
 // explains reports whether an interrupted write of r may leave b: each block is
@@ -150,7 +150,7 @@ func (r *redo) isOld(block []byte, at int) bool {
 }
 
 func appendCRC(b, block []byte) []byte {
-	return fmt.Appendf(b, "%08x", crc32.Checksum(block, disk.Castagnoli))
+	return fmt.Appendf(b, "%08x", crc32.Checksum(block, checksum.Castagnoli))
 }
 
 // A crcWriter appends the CRC of each block that is written to it. Only the last
@@ -183,7 +183,7 @@ type verdict struct {
 // as the new one.
 func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	r, ok := readRedo(record)
-	if ok && int64(len(data)) == r.oldLen && disk.SumOf(data) == r.oldSum {
+	if ok && int64(len(data)) == r.oldLen && checksum.Of(data) == r.oldSum {
 		return verdict{}, false // not begun, or a user has put the old document back
 	}
 	text := data
@@ -243,11 +243,11 @@ func settled(data []byte) (n int64, ok bool) {
 		}
 		for _, d := range []struct {
 			size int64
-			sum  disk.Sum
+			sum  checksum.Sum
 		}{{r.newLen, r.newSum}, {r.oldLen, r.oldSum}} {
 			// Zeros lead up to the record. A record without a last line, as earlier
 			// versions wrote it, begins right after the longer document.
-			if d.size <= begin && (isZero(data[d.size:begin]) || begin == r.oldLen) && disk.SumOf(data[:d.size]) == d.sum {
+			if d.size <= begin && (isZero(data[d.size:begin]) || begin == r.oldLen) && checksum.Of(data[:d.size]) == d.sum {
 				return d.size, true
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/checksum"
 	"pickup/internal/storage"
 )
 
@@ -29,7 +29,7 @@ func document0(t testing.TB, text string) *document.Document {
 func recordOf(t testing.TB, old, next string) []byte {
 	var b bytes.Buffer
 	d := document0(t, next)
-	writeRedo(&b, "db.json", document0(t, old), d, disk.SumOf(d.Runs()...))
+	writeRedo(&b, "db.json", document0(t, old), d, checksum.Of(d.Runs()...))
 	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
 		t.Fatalf("a record of %d bytes, and %d were reserved", b.Len(), most)
 	}
@@ -40,7 +40,7 @@ func TestRedoRecord(t *testing.T) {
 	next := edited("Dentist")
 	b := recordOf(t, longSample, next)
 	r, ok := readRedo(b)
-	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != disk.SumOf([]byte(longSample)) {
+	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != checksum.Of([]byte(longSample)) {
 		t.Fatalf("%+v", r)
 	}
 	head, _, _ := bytes.Cut(b[2:], []byte("\n"))
@@ -65,7 +65,7 @@ func TestRedoRecord(t *testing.T) {
 // TestRecordName has names of files that look like parts of a record.
 func TestRecordName(t *testing.T) {
 	d := document0(t, sample)
-	sum := disk.SumOf(d.Runs()...)
+	sum := checksum.Of(d.Runs()...)
 	for _, name := range []string{"my head=1.json", fmt.Sprintf("db"+redoForm+redoCheck, 1, uint64(sum), 1, uint64(sum), uint64(sum)), "a\nb"} {
 		var b bytes.Buffer
 		writeRedo(&b, name, d, d, sum)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -303,7 +304,7 @@ func TestMustExist(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
 		t.Errorf("Open leaves %v (%v)", left, err)
 	}
-	aside := fmt.Sprintf(".db.json.aside-%v-0", disk.SumOf([]byte(sample)))
+	aside := fmt.Sprintf(".db.json.aside-%v-0", checksum.Of([]byte(sample)))
 	put(t, filepath.Join(filepath.Dir(path), aside), sample)
 	start(t, path, Options{MustExist: true})
 	if got := text(t, path); got != sample {

@@ -18,13 +18,12 @@ type target struct {
 	*file
 	lock      lock
 	displaced displacedFiles
-	mode      mode                // how the file is written; nil: it is not
-	inPlace   inPlace             // the way that keeps the file
-	known     disk.State          // of the file, as far as the store knows
-	doc       *document.Document  // the content of the file in that state
-	unsynced  bool                // a sync failed, so that doc may not be durable
-	like      os.FileInfo         // gives a new file its permissions; nil: there was no file yet
-	sums      disk.IncrementalSum // of what was written last
+	mode      mode               // how the file is written; nil: it is not
+	inPlace   inPlace            // the way that keeps the file
+	known     disk.State         // of the file, as far as the store knows
+	doc       *document.Document // the content of the file in that state
+	unsynced  bool               // a sync failed, so that doc may not be durable
+	like      os.FileInfo        // gives a new file its permissions; nil: there was no file yet
 
 	failure atomic.Pointer[error] // see Store.Writable
 	tried   time.Time             // when failure was last found out
@@ -151,8 +150,7 @@ func (d *draft) discard() {
 // of both documents, which recovery needs after a crash.
 func (t *target) draft(next *document.Document) (*draft, error) {
 	sys := &t.o.sys
-	text := next.Runs()
-	sum := t.sums.Sum(text)
+	sum := next.Sum()
 	d := &draft{target: t, doc: next, path: t.dotFile(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
 	for n := 1; t.displaced.has(d.path); n++ { // a file that was not renamed when it was displaced
 		d.path = t.dotFile(fmt.Sprintf(".tmp-%v-%v-%d", t.known.Sum, sum, n))
@@ -169,7 +167,7 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = t.fill(f, text); err == nil {
+	if err = t.fill(f, next.Runs()); err == nil {
 		d.State, err = sys.Identify(f, d.path, sum)
 	}
 	// Close it before the swap: some network shares refuse to rename an open

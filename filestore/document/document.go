@@ -3,9 +3,12 @@ package document
 import (
 	"bufio"
 	"io"
+	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
+	"pickup/filestore/internal/checksum"
 	"pickup/internal/ordered"
 	"pickup/internal/storage"
 )
@@ -138,7 +141,7 @@ func (m *member) text() []byte {
 		return m.value
 	}
 	var r Runs
-	r.addArray(m.array)
+	m.array.visit(r.add, r.addBlock)
 	return slices.Concat(r...)
 }
 
@@ -169,32 +172,77 @@ func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
 // never edited is one run.
 type Runs [][]byte
 
-// Runs returns the text of the document. It visits all elements; callers that
-// need it more than once should keep the result.
-func (d *Document) Runs() Runs {
-	var r Runs
-	r.add(d.head)
-	for _, m := range d.members {
-		r.add(m.gap)
-		r.add(m.label)
-		if m.array == nil {
-			r.add(m.value)
-		} else {
-			r.addArray(m.array)
-		}
-	}
-	r.add(d.tail)
-	r.add(d.foot)
+// Runs returns the text of the document.
+func (d *Document) Runs() (r Runs) {
+	d.visit(r.add, r.addBlock)
 	return r
 }
 
-func (r *Runs) addArray(a *array) {
-	r.add(a.head)
-	for _, e := range a.elems.All() {
-		r.add(e.text)
+// Sum returns the checksum of the text. It sums only what has changed since the last
+// call for an earlier version.
+func (d *Document) Sum() checksum.Sum {
+	var w checksum.Writer
+	d.visit(func(b []byte) { w.Write(b) }, func(b *block) { w.Append(b.part) })
+	return w.Sum()
+}
+
+// visit calls text for the parts of the text and block for the elements between them.
+func (d *Document) visit(text func([]byte), block func(*block)) {
+	text(d.head)
+	for _, m := range d.members {
+		text(m.gap)
+		text(m.label)
+		if m.array == nil {
+			text(m.value)
+		} else {
+			m.array.visit(text, block)
+		}
 	}
-	r.add(a.tail)
-	r.add(a.foot)
+	text(d.tail)
+	text(d.foot)
+}
+
+func (a *array) visit(text func([]byte), block func(*block)) {
+	text(a.head)
+	for memo, elems := range a.elems.SmallBlocks() {
+		block(blockOf(memo, elems))
+	}
+	text(a.tail)
+	text(a.foot)
+}
+
+// A block is the text of elements that follow one another. Documents share the blocks
+// that have not changed, so that a write copies and sums only the others.
+type block struct {
+	runs Runs
+	part checksum.Part
+}
+
+// maxJoined is the size up to which the text of a block is joined.
+const maxJoined = 64 << 10
+
+// blockOf returns the block of elements, which memo keeps.
+func blockOf(memo *atomic.Pointer[any], elems iter.Seq[element]) *block {
+	if kept := memo.Load(); kept != nil {
+		return (*kept).(*block)
+	}
+	b, size := new(block), 0
+	for e := range elems {
+		b.runs.add(e.text)
+		size += len(e.text)
+	}
+	if len(b.runs) > 1 && size <= maxJoined {
+		b.runs = Runs{slices.Concat(b.runs...)}
+	}
+	b.part = checksum.PartOf(b.runs...)
+	memo.Store(new(any(b)))
+	return b
+}
+
+func (r *Runs) addBlock(b *block) {
+	for _, run := range b.runs {
+		r.add(run)
+	}
 }
 
 func (r *Runs) add(b []byte) {
@@ -215,12 +263,14 @@ func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-const piece = 64 << 10
+// piece is the size of a write: large enough that the kernel finds large parts of memory
+// for it, which takes half the time of writes of 64 KiB.
+const piece = 1 << 20
 
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, piece) }}
 
 // WriteTo writes the text to w in few, large pieces. Each but the last is a
-// multiple of 64 KiB.
+// multiple of 1 MiB.
 func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
 	b := writers.Get().(*bufio.Writer)
 	b.Reset(w)

@@ -21,13 +21,12 @@ import (
 // A document may be read while Apply runs, but only one goroutine at a time may
 // apply changes to it.
 func (d *Document) Apply(changes []storage.Change) (*Document, error) {
-	e := &edit{Document: *d, fresh: make(map[*member]bool), coming: len(changes)}
+	e := &edit{Document: *d, fresh: make(map[*member]bool)}
 	e.members = slices.Clone(d.members)
 	for _, c := range changes {
 		if err := e.change(c); err != nil {
 			return nil, err
 		}
-		e.coming--
 	}
 	if !e.changed {
 		return d, nil
@@ -42,8 +41,6 @@ type edit struct {
 	Document
 	fresh   map[*member]bool // members that no other document shares
 	changed bool
-	coming  int    // number of changes left
-	buf     []byte // memory for added elements, see add
 }
 
 // change makes one change.
@@ -120,17 +117,11 @@ func (e *edit) set(a *array, place int, old element, gap, value []byte) {
 	e.wrote(len(text), len(old.text))
 }
 
-// add appends an element to a. Elements that are added together are adjacent in
-// memory, so that they are written as one run.
+// add appends an element to a.
 func (e *edit) add(a *array, key string, gap, value []byte) {
-	n := len(gap) + len(value)
-	if cap(e.buf)-len(e.buf) < n {
-		e.buf = make([]byte, 0, n*min(e.coming, 64)) // assumes values of equal length
-	}
-	start := len(e.buf)
-	e.buf = append(append(e.buf, gap...), value...)
-	a.elems.Set(key, element{key: key, text: e.buf[start:], gap: uint32(len(gap))})
-	e.wrote(n, 0)
+	text := concat(gap, value)
+	a.elems.Set(key, element{key: key, text: text[:len(text):len(text)], gap: uint32(len(gap))})
+	e.wrote(len(text), 0)
 }
 
 // put replaces a piece of text.

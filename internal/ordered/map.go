@@ -182,7 +182,16 @@ func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 func (m *Map[V]) Blocks() iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
 	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
 		if t := &m.places; t.root != nil {
-			t.root.blocks(t.level, yield)
+			t.root.blocks(t.level, 1, yield)
+		}
+	}
+}
+
+// SmallBlocks is like Blocks, in blocks of at most 32. A Map is read by one of them only.
+func (m *Map[V]) SmallBlocks() iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
+	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
+		if t := &m.places; t.root != nil {
+			t.root.blocks(t.level, 0, yield)
 		}
 	}
 }

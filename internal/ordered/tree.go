@@ -198,15 +198,15 @@ func (n *node[V]) walk(level, start, from, by int, yield func(place int, v V) bo
 	return true
 }
 
-// blocks calls yield for the nodes of level 1, or for n if its level is less.
-func (n *node[V]) blocks(level int, yield func(*atomic.Pointer[any], iter.Seq[V]) bool) bool {
-	if level <= 1 {
+// blocks calls yield for the nodes of the level of, or for n if its level is less.
+func (n *node[V]) blocks(level, of int, yield func(*atomic.Pointer[any], iter.Seq[V]) bool) bool {
+	if level <= of {
 		return yield(&n.memo, func(yield func(V) bool) {
 			n.walk(level, 0, 0, 1, func(_ int, v V) bool { return yield(v) })
 		})
 	}
 	for _, kid := range n.kids {
-		if kid != nil && !kid.blocks(level-1, yield) {
+		if kid != nil && !kid.blocks(level-1, of, yield) {
 			return false
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"pickup/filestore/internal/checksum"
 )
 
 // ErrChanging means that a file was written to while it was read.
@@ -34,7 +36,7 @@ func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
 	if !Same(before, after) || int64(len(data)) != after.Size() {
 		return nil, State{}, ErrChanging
 	}
-	return data, State{after, SumOf(data), SureAt(after, read)}, nil
+	return data, State{after, checksum.Of(data), SureAt(after, read)}, nil
 }
 
 // ReadAll returns the content of f, which is about size bytes long.
