@@ -264,7 +264,7 @@ func follows(a, b []byte) bool {
 }
 
 // piece is the size of a write: large enough that the kernel finds large parts of memory
-// for it, which takes half the time of writes of 64 KiB.
+// for it, which takes a third less time than writes of 64 KiB.
 const piece = 1 << 20
 
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, piece) }}
