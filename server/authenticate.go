@@ -69,7 +69,7 @@ func (s *server) authenticate(c *gin.Context) {
 		if account.ReadOnly {
 			c.Set(readOnlyKey, user)
 		}
-		if wantsStream(c.Request) {
+		if httpx.WantsStream(c.Request) {
 			c.Set(revokedKey, account.Revoked())
 		}
 	}
@@ -99,3 +99,7 @@ func (req *request) refuseWrites() *problem.Problem {
 	}
 	return nil
 }
+
+// isVerbose reports whether the query has the parameter verbose, with or without
+// a value.
+func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }

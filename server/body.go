@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"os"
 	"slices"
@@ -12,8 +13,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/database"
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
+	"pickup/server/openapi"
 )
 
 // Limits of a body, in addition to its size.
@@ -185,4 +191,133 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 		return nil, problem.WrongShape(limit)
 	}
 	return b, nil
+}
+
+// checkMedia returns an error unless the Content-Type of the request is JSON, a
+// type that ends in +json (RFC 6839), or missing. A patch of the whole database
+// must be a JSON Patch.
+func checkMedia(r *http.Request, whole bool) error {
+	header, accept := "Accept", "application/json"
+	switch {
+	case whole:
+		header, accept = "Accept-Patch", acceptDatabasePatch
+	case r.Method == http.MethodPatch:
+		header, accept = "Accept-Patch", acceptPatch
+	case r.Method == methodQuery:
+		header, accept = "Accept-Query", acceptQuery
+	}
+	refuse := func(detail string) error { return problem.UnsupportedMedia(header, accept, detail) }
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return problem.UnsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
+	}
+	value := r.Header.Get("Content-Type")
+	if value == "" && !whole {
+		// A page can send a body without a type without a preflight, and the
+		// browser adds the credentials that it remembers.
+		if isCrossOrigin(r) {
+			return refuse("A request from a page of another origin needs Content-Type: application/json.")
+		}
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(value)
+	patch := media == openapi.MergeType || media == openapi.PatchType
+	switch {
+	case err != nil && value != "":
+		return refuse("The Content-Type does not parse. It should be application/json.")
+	case whole && media == openapi.PatchType:
+		return nil
+	case whole:
+		return refuse("PATCH accepts " + accept + " here.")
+	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
+		return nil
+	case media == "application/x-www-form-urlencoded":
+		return refuse("The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
+	case r.Method == http.MethodPatch:
+		return refuse("PATCH accepts " + acceptPatch + ".")
+	case patch:
+		return refuse("A patch is sent with PATCH. " + r.Method + " accepts application/json.")
+	case strings.HasSuffix(media, "+json"):
+		return nil
+	}
+	return refuse("The body must be application/json, not " + httpx.Clip(media) + ".")
+}
+
+// A faultList collects the faults of the objects of a body. If rules are violated
+// and unique values are taken, the status is that for the rules.
+type faultList struct{ database.FaultError }
+
+// full reports whether there are enough faults. If so, and the body has objects after
+// the i-th, it adds a fault that they were not checked.
+func (l *faultList) full(b *body, i int) bool {
+	if len(l.Faults) < problem.MaxFaults || i+1 == len(b.objects) {
+		return false
+	}
+	l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
+	return true
+}
+
+// add adds the faults in err, of the i-th object, with pointers into the body. It
+// returns any other error.
+func (l *faultList) add(b *body, i int, err error) error {
+	var faults *database.FaultError
+	if !errors.As(err, &faults) {
+		return err
+	}
+	if l.Kind == nil || faults.Kind != database.ErrExists {
+		l.Kind = faults.Kind
+	}
+	for _, f := range faults.Faults {
+		f.Pointer = b.pointer(i, f.Pointer)
+		l.Faults = append(l.Faults, f)
+	}
+	return nil
+}
+
+func (l *faultList) err() error {
+	if l.Kind == nil {
+		return nil
+	}
+	return &l.FaultError
+}
+
+// rebaseFaults returns err with pointers into the body, which has one object. The
+// body is known to be an object, so ErrShape can only be about its id.
+func (b *body) rebaseFaults(err error, idMember string) error {
+	if errors.Is(err, storage.ErrShape) {
+		return problem.WrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
+	}
+	var l faultList
+	if err := l.add(b, 0, err); err != nil {
+		return err
+	}
+	return l.err()
+}
+
+// pointer turns p, a pointer into the i-th object, into a pointer into the body.
+func (b *body) pointer(i int, p string) string {
+	if b.array {
+		return fmt.Sprintf("/%d%s", i, p)
+	}
+	return p
+}
+
+// budgeted returns a reader of a body that reserves what has arrived, not what was
+// announced: a client that stalls must not block others.
+func (req *request) budgeted(r io.Reader) io.Reader { return &budgetReader{Reader: r, request: req} }
+
+type budgetReader struct {
+	io.Reader
+	request *request
+	read    int64 // bytes that are not reserved yet
+}
+
+func (r *budgetReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.read += int64(n); r.read > freeOfBudget {
+		if !r.request.reserve(r.read) {
+			return n, errNoMemory
+		}
+		r.read = 0
+	}
+	return n, err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"pickup/internal/rawjson"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
@@ -31,7 +32,7 @@ func (req *request) listChanges() error {
 			return problem.BadParameter(p.Name, "it is the number of revisions")
 		case p.Name == "_limit":
 			limit = n
-		case p.Name == "_streams" && !wantsStream(req.Request):
+		case p.Name == "_streams" && !httpx.WantsStream(req.Request):
 			return onlyStream(p.Name)
 		case p.Name == "_streams" && p.Value != "1":
 			return problem.BadParameter(p.Name, "it can only be 1, which reports streams that open or close")
@@ -44,7 +45,7 @@ func (req *request) listChanges() error {
 			t.Requests = true
 		}
 	}
-	if wantsStream(req.Request) {
+	if httpx.WantsStream(req.Request) {
 		since, err := req.readSince([]string{"_limit"})
 		if err != nil {
 			return err
@@ -82,16 +83,11 @@ func (req *request) listChanges() error {
 	})
 }
 
-// onlyStream returns the error for a parameter that only a stream takes.
-func onlyStream(name string) *problem.Problem {
-	return problem.BadParameter(name, "only a stream has it")
-}
-
 // followRequests returns the request after which a stream has the requests of clients, too.
 // It is refused where GET /_/requests would be.
 func (req *request) followRequests(id string) (number uint64, err error) {
 	switch {
-	case !wantsStream(req.Request):
+	case !httpx.WantsStream(req.Request):
 		return 0, onlyStream("_requests")
 	case !req.Requests:
 		return 0, problem.New(http.StatusForbidden, "The server records no requests (--requests).")

@@ -18,6 +18,79 @@ import (
 	"pickup/server/openapi"
 )
 
+// fail answers with the problem for err, and logs the cause that the client does
+// not see.
+func (s *server) fail(c *gin.Context, err error) {
+	p, cause := problem.Of(err, keeper(s.db))
+	if cause != nil {
+		level := slog.LevelError
+		if isHealthCheck(c) { // a probe only reports a state, which is in the log already
+			level = slog.LevelDebug
+		}
+		s.Log.LogAttrs(c.Request.Context(), level, "request failed", append([]slog.Attr{
+			slog.String("id", requestIDOf(c)), slog.String("method", httpx.Clip(c.Request.Method)),
+			slog.String("path", httpx.Clip(sentURL(c.Request).Path)), slog.Any("error", cause)}, httpx.TraceAttrs(c.Request)...)...)
+	}
+	h := c.Writer.Header()
+	for name, values := range p.Header {
+		h[name] = values
+	}
+	h.Set("Cache-Control", "no-store")
+	c.Set(problemKey, p)
+	s.send(c, p.Status, openapi.ProblemType, httpx.Marshal(p))
+	c.Abort()
+}
+
+// keeper returns what keeps the database.
+func keeper(db *database.DB) string {
+	if db.Shared() {
+		return "cluster"
+	}
+	return "file"
+}
+
+func notFound(s *database.Snapshot, detail string) *problem.Problem {
+	p := problem.New(http.StatusNotFound, detail)
+	p.Collections = servable(s)
+	return p
+}
+
+// servable returns the names of the members that have a path.
+func servable(s *database.Snapshot) []string {
+	var names []string
+	for _, name := range s.Names() {
+		if memberOf(s, name) != nothing && openapi.HasPath(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// noResource returns the problem for a path at which there is nothing.
+func (req *request) noResource() *problem.Problem {
+	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
+	switch path := req.Request.URL.Path; {
+	case req.Prefix != "" && path == nowhere:
+		detail += " The API is below " + req.Prefix + "."
+	case !req.offers(path):
+		detail += " The settings of the server turn it off."
+	}
+	return notFound(req.snap, detail)
+}
+
+// missing returns the problem for the part of the path that snap does not have.
+func (req *request) missing(snap *database.Snapshot) error {
+	for _, name := range []string{req.name, req.child} {
+		if _, ok := snap.Kind(name); !ok && name != "" {
+			return req.noCollection(snap, name)
+		}
+	}
+	if req.id == "" {
+		return notFound(snap, req.name+" is no longer of the same kind.")
+	}
+	return noRecord(snap, req.name, req.id)
+}
+
 // This file maps errors to statuses, and has the problems that several places return.
 
 // noCollection returns the problem for a collection that s, a state of the request's
@@ -76,45 +149,6 @@ func noRecord(s *database.Snapshot, collection, id string) *problem.Problem {
 	return notFound(s, fmt.Sprintf("%s has no record with the id %q.", collection, httpx.Clip(id)))
 }
 
-func notFound(s *database.Snapshot, detail string) *problem.Problem {
-	p := problem.New(http.StatusNotFound, detail)
-	p.Collections = servable(s)
-	return p
-}
-
-// problemKey is the key of a request's *problem in its context.
-const problemKey = "problem"
-
-// fail answers with the problem for err, and logs the cause that the client does
-// not see.
-func (s *server) fail(c *gin.Context, err error) {
-	p, cause := problem.Of(err, keeper(s.db))
-	if cause != nil {
-		level := slog.LevelError
-		if isHealthCheck(c) { // a probe only reports a state, which is in the log already
-			level = slog.LevelDebug
-		}
-		s.Log.LogAttrs(c.Request.Context(), level, "request failed", append([]slog.Attr{
-			slog.String("id", requestIDOf(c)), slog.String("method", httpx.Clip(c.Request.Method)),
-			slog.String("path", httpx.Clip(sentURL(c.Request).Path)), slog.Any("error", cause)}, httpx.TraceAttrs(c.Request)...)...)
-	}
-	h := c.Writer.Header()
-	for name, values := range p.Header {
-		h[name] = values
-	}
-	h.Set("Cache-Control", "no-store")
-	c.Set(problemKey, p)
-	s.send(c, p.Status, openapi.ProblemType, httpx.Marshal(p))
-	c.Abort()
-}
-
-// servable returns the names of the members that have a path.
-func servable(s *database.Snapshot) []string {
-	var names []string
-	for _, name := range s.Names() {
-		if memberOf(s, name) != nothing && openapi.HasPath(name) {
-			names = append(names, name)
-		}
-	}
-	return names
+func gone(id string) *problem.Problem {
+	return problem.New(http.StatusGone, "The history does not reach back to "+httpx.Clip(id)+". Read the data again.")
 }

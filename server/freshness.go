@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"pickup/internal/database"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
@@ -24,7 +22,6 @@ const (
 	revisionWait   = 2 * time.Second  // how long a read waits for its state
 	maxWait        = 10 * time.Second // how long it may wait, by Prefer: wait=N
 
-	staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long
 )
 
 // awaitRevision makes a read one of a state that is as new as it asks for.
@@ -125,20 +122,4 @@ func (req *request) settle(look func() error) error {
 		return err
 	}
 	return look()
-}
-
-// setAge sets Age if it has not been known for a while that the state is the latest:
-// for how long (RFC 9111 section 5.1).
-func setAge(c *gin.Context, db *database.DB) {
-	if age := db.Age(); age > staleAfter {
-		c.Writer.Header()["Age"] = []string{strconv.Itoa(int(age / time.Second))}
-	}
-}
-
-// keeper returns what keeps the database.
-func keeper(db *database.DB) string {
-	if db.Shared() {
-		return "cluster"
-	}
-	return "file"
 }

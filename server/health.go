@@ -12,13 +12,6 @@ import (
 	"pickup/server/openapi"
 )
 
-// A Check is a line of readyz?verbose. It does not change the status: a service
-// whose new certificate cannot be used continues with the previous one.
-type Check struct {
-	Name string
-	OK   func() bool
-}
-
 // maxFindings is the number of findings that readyz?verbose lists.
 const maxFindings = 1000
 
@@ -102,19 +95,6 @@ func (req *request) withoutReason(err error) error {
 	place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
 	return &place
 }
-
-// writeError returns why writes fail although the server is not read-only, nil if they
-// do not.
-func (s *server) writeError() error {
-	if s.ReadOnly || s.Writable == nil {
-		return nil
-	}
-	return s.Writable()
-}
-
-// isVerbose reports whether the query has the parameter verbose, with or without
-// a value.
-func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }
 
 // checks returns the state of the file or cluster, of writes, and of Options.Checks.
 // broken is why it cannot be read, or nil. Writes still work if the file does not

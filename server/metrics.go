@@ -1,21 +1,19 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"iter"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"pickup/internal/storage"
-	"pickup/server/internal/problem"
 )
 
 // Metrics are the Prometheus metrics of one Handler. Their methods may be called by
@@ -85,117 +83,74 @@ func (m *Metrics) AddCounter(name, help string, value func() int64) {
 // Synced records the duration of a sync.
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
-// register adds the metrics of the database.
-func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
+// Store returns s with its commits and reloads measured. The database is opened on
+// the result.
+func (m *Metrics) Store(s storage.Store) storage.Store {
+	if shared, ok := s.(storage.SharedStore); ok {
+		return observedShared{shared, observed{s, m}}
+	}
+	return observed{s, m}
+}
 
-// measure counts each request after it has been answered.
-func (m *Metrics) measure(c *gin.Context) {
+// observedShared is a SharedStore with metrics.
+type observedShared struct {
+	storage.SharedStore
+	observed observed
+}
+
+// Commit implements storage.Store.
+func (o observedShared) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	return o.observed.Commit(ctx, base, updates...)
+}
+
+// Watch implements storage.Store.
+func (o observedShared) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return o.observed.Watch(ctx, after)
+}
+
+// observed is a Store with metrics.
+type observed struct {
+	storage.Store
+	metrics *Metrics
+}
+
+// Commit implements storage.Store.
+func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	start := time.Now()
-	defer func() {
-		route := c.FullPath() // a pattern, so there are few of them
-		if route == "" {
-			route = "none"
-		} else if len(route) > 1 {
-			route = strings.TrimSuffix(route, "/")
+	rev, err := o.Store.Commit(ctx, base, updates...)
+	result := "ok"
+	switch {
+	case err == nil && len(updates) == 0:
+		return rev, nil // it was no commit
+	case errors.Is(err, storage.ErrConflict):
+		result = "conflict"
+	case err != nil:
+		result = "error"
+	default:
+		n := 0
+		for _, changes := range updates {
+			n += len(changes)
 		}
-		method := c.Request.Method
-		if !slices.Contains(methods, method) { // clients must not create labels
-			method = "other"
-		}
-		if isCut(c) {
-			return // it was not answered
-		}
-		status := c.Writer.Status()
-		if p, ok := c.Get(problemKey); ok && p.(*problem.Problem).Line > 0 {
-			status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
-		}
-		s := m.series(route, method, status)
-		s.requests.Inc()
-		if !isSimulated(c) {
-			s.durations.Observe(time.Since(start).Seconds())
-		}
-	}()
-	c.Next()
-}
-
-// series are the metrics of requests with the same labels.
-type series struct {
-	requests  prometheus.Counter
-	durations prometheus.Observer
-}
-
-// A seriesKey is the labels of a series.
-type seriesKey struct {
-	route, method string
-	status        int
-}
-
-// series returns the series with the labels. The cache is much faster than the lookup
-// in the vectors.
-func (m *Metrics) series(route, method string, status int) series {
-	key := seriesKey{route, method, status}
-	if s, ok := m.seen.Load(key); ok {
-		return s.(series)
+		o.metrics.changes.Observe(float64(n))
 	}
-	code := strconv.Itoa(status)
-	s := series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
-	m.seen.Store(key, s)
-	return s
+	o.metrics.commits.WithLabelValues(result).Observe(time.Since(start).Seconds())
+	return rev, err
 }
 
-// metrics serves GET /_/metrics.
-func (req *request) metrics() error {
-	req.Header("Cache-Control", "no-store")
-	if req.NoCompression {
-		req.Request.Header.Del("Accept-Encoding")
-	}
-	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
-	return nil
-}
-
-// A databaseCollector collects the metrics of a database.
-type databaseCollector struct{ *server }
-
-var (
-	revision      = prometheus.NewDesc("pickup_revision", "Revision of the state that is shown: commits and external edits since the start, or the revision in the cluster.", nil, nil)
-	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
-	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
-	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
-	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
-	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- revision
-	ch <- records
-	ch <- fileBroken
-	ch <- unwritten
-	ch <- clusterBroken
-	ch <- freshness
-}
-
-// Collect implements prometheus.Collector.
-func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
-	snap := c.db.Snapshot()
-	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
-	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == storage.Array {
-			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
+// Watch implements storage.Store.
+func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
+		o.metrics.followers.Inc()
+		defer o.metrics.followers.Dec()
+		for b, err := range o.Store.Watch(ctx, after) {
+			start := time.Now()
+			more := yield(b, err)
+			if b.Reset && err == nil { // own writes come as changes
+				o.metrics.reloads.Observe(time.Since(start).Seconds())
+			}
+			if !more {
+				return
+			}
 		}
 	}
-	if !c.db.Shared() {
-		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
-		ch <- prometheus.MustNewConstMetric(unwritten, prometheus.GaugeValue, oneIf(c.writeError() != nil))
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
-	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
-}
-
-func oneIf(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

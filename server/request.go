@@ -1,17 +1,16 @@
 package server
 
 import (
-	"fmt"
-	"net/http"
 	"net/url"
-	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/storage"
-	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 )
@@ -38,18 +37,6 @@ type request struct {
 	dependent  []string // the collections in which DELETE deletes records that refer to this one
 }
 
-// serve returns a handler that serves one of the routes that share a path.
-func (s *server) serve(choices []*route) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		req := s.newRequest(c)
-		defer req.release()
-		defer req.leaveSession()
-		if err := req.serve(choices); err != nil {
-			s.fail(c, err)
-		}
-	}
-}
-
 func (s *server) newRequest(c *gin.Context) *request {
 	req := &request{server: s, Context: c, sent: sentURL(c.Request), sessionPath: sessionPath(placeOf(c.Request))}
 	req.use(s.db)
@@ -66,68 +53,10 @@ func (req *request) use(db *database.DB) {
 	setAge(req.Context, db)
 }
 
-func (req *request) serve(choices []*route) error {
-	if len(req.Request.RequestURI) > req.MaxURL {
-		return problem.New(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
-	}
-	if err := req.enterSession(!choices[0].outside); err != nil {
-		return err
-	}
-	if !choices[0].outside {
-		if err := req.awaitRevision(); err != nil {
-			return err
-		}
-	}
-	method := req.Request.Method
-	var route *route
-	err := req.unescape()
-	if err == nil {
-		err = req.settle(func() (err error) {
-			if route, err = req.choose(choices); err == nil && method != http.MethodOptions && route.handler(method) == nil {
-				err = req.notAllowed(route)
-			}
-			return err
-		})
-	}
-	if err != nil {
-		if route == nil && req.sendStatic() {
-			return nil
-		}
-		return err
-	}
-	if err := req.readParameters(); err != nil {
-		return err
-	}
-	if method == http.MethodOptions {
-		return req.sendOptions(route)
-	}
-	if p := req.refuseWrites(); p != nil && !isSafe(method) {
-		return p.With("Allow", route.allow(true))
-	}
-	if err := req.checkParameters(route); err != nil {
-		return err
-	}
-	return route.handler(method)(req)
-}
-
-// notAllowed returns the problem for a method that a route does not have.
-func (req *request) notAllowed(r *route) *problem.Problem {
-	allow := r.allow(req.refuseWrites() != nil)
-	return problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", httpx.Clip(req.Request.Method), allow)).With("Allow", allow)
-}
-
 const (
 	revisionHeader  = "Pickup-Revision"
 	unchangedHeader = "Pickup-Unchanged"
 )
-
-// A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
-// allocations.
-type revisionValue struct {
-	run   string
-	rev   storage.Rev
-	value []string
-}
 
 // setRevision sets Pickup-Revision: what the request has read, or has led to.
 func (req *request) setRevision(snap *database.Snapshot) {
@@ -139,41 +68,63 @@ func (req *request) setRevision(snap *database.Snapshot) {
 	req.Writer.Header()[revisionHeader] = r.value
 }
 
-// sendOptions sends the methods of the route, and what their bodies may be.
-func (req *request) sendOptions(r *route) error {
-	readOnly := req.refuseWrites() != nil
-	req.Header("Allow", r.allow(readOnly))
-	if r.patch != nil && !readOnly {
-		req.Header("Accept-Patch", r.acceptPatch)
+// reserve reserves n bytes of the budget until the request ends. It returns false
+// if too few are left. A request that is alone may reserve any number, otherwise a
+// list larger than the budget could never be served.
+func (req *request) reserve(n int64) bool {
+	if n <= freeOfBudget {
+		return true
 	}
-	if r.query != nil {
-		req.Header("Accept-Query", acceptQuery)
+	if used := req.budget.used.Add(n); used > req.budget.limit && used != req.reserved+n {
+		req.budget.used.Add(-n)
+		return false
 	}
-	req.Status(http.StatusNoContent)
+	req.reserved += n
+	return true
+}
+
+// reserveAnswer reserves the memory for the answer to a write. A transaction calls
+// it each time that it runs, before anything is stored: afterwards it is too late
+// to refuse the write. A small body can ask for a large answer.
+func (req *request) reserveAnswer(size int) error {
+	more := int64(size) - req.answerSize
+	if more <= freeOfBudget {
+		return nil
+	}
+	if !req.reserve(more) {
+		return problem.NoMemory()
+	}
+	req.answerSize += more
 	return nil
 }
 
-// notFound answers a path, or a method, that no route has.
-func (s *server) notFound(c *gin.Context) {
-	if method := c.Request.Method; !slices.Contains(methods, method) {
-		s.fail(c, problem.New(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", httpx.Clip(method))))
-		return
-	}
-	req := s.newRequest(c)
-	if req.sendStatic() {
-		return
-	}
-	s.fail(c, req.noResource())
+// release returns what the request has reserved.
+func (req *request) release() { req.budget.used.Add(-req.reserved) }
+
+// A since is where a client wants a stream to begin.
+type since struct {
+	now bool        // with the next change
+	run string      // after the state at rev of this run; "": with a reset
+	rev storage.Rev // of run
+
+	request uint64 // the latest that the client has; 0: none
 }
 
-// noResource returns the problem for a path at which there is nothing.
-func (req *request) noResource() *problem.Problem {
-	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
-	switch path := req.Request.URL.Path; {
-	case req.Prefix != "" && path == nowhere:
-		detail += " The API is below " + req.Prefix + "."
-	case !req.offers(path):
-		detail += " The settings of the server turn it off."
+func parseEventID(id string) (since, bool) {
+	i := strings.LastIndexByte(id, '-')
+	if i <= 0 {
+		return since{}, false
 	}
-	return notFound(req.snap, detail)
+	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
+	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
+}
+
+const staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long
+
+// setAge sets Age if it has not been known for a while that the state is the latest:
+// for how long (RFC 9111 section 5.1).
+func setAge(c *gin.Context, db *database.DB) {
+	if age := db.Age(); age > staleAfter {
+		c.Writer.Header()["Age"] = []string{strconv.Itoa(int(age / time.Second))}
+	}
 }

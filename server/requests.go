@@ -1,16 +1,10 @@
 package server
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
-	"github.com/gin-gonic/gin"
-
-	"pickup/internal/rewrite"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
@@ -24,75 +18,6 @@ type requestBodies struct {
 	Answer    string `json:"answer,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
-
-// record records the request when it has been answered, unless it is one of the
-// service's page or for a resource of the service.
-func (s *server) record(c *gin.Context) {
-	r := c.Request
-	if isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
-		return
-	}
-	start := time.Now()
-	kept := &struct { // one allocation
-		requestlog.Request
-		writer recordingWriter
-	}{}
-	e := &kept.Request
-	*e = requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
-		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(r.Header.Get("Origin")), Agent: httpx.Clip(r.UserAgent())}
-	if r.ContentLength != 0 && r.Body != nil {
-		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
-		r.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.TeeReader(r.Body, &e.Body), r.Body}
-	}
-	writer := c.Writer
-	kept.writer = recordingWriter{writer, &e.Answer}
-	c.Writer = &kept.writer
-	// Deferred, so that an aborted answer is recorded as well.
-	defer func() {
-		if isPreflight(r) && writer.Status() < http.StatusBadRequest {
-			return
-		}
-		e.Status, e.Bytes, e.Simulated = writer.Status(), max(writer.Size(), 0), writer.Header().Get(simulatedHeader)
-		if isCut(c) {
-			e.Status = 0
-		}
-		e.MS = float64(time.Since(start).Microseconds()) / 1000
-		if p, ok := c.Get(problemKey); ok {
-			e.Problem = p.(*problem.Problem)
-		}
-		c.Writer, kept.writer = writer, recordingWriter{} // which Gin uses again
-		s.requests.Add(e)
-	}()
-	c.Next()
-}
-
-// A recordingWriter keeps the beginning of an answer that is JSON.
-type recordingWriter struct {
-	gin.ResponseWriter
-	answer *requestlog.Excerpt
-}
-
-func (w *recordingWriter) Write(b []byte) (int, error) {
-	if w.Header()["Content-Encoding"] == nil {
-		w.keep(b)
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// keep keeps the beginning of a part of an answer, unless it is not JSON.
-func (w *recordingWriter) keep(b []byte) {
-	if t := w.Header()["Content-Type"]; len(t) > 0 && strings.Contains(t[0], "json") && t[0] != openapi.ProblemType {
-		_, _ = w.answer.Write(b) // it has no error
-	}
-}
-
-func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
-
-// Unwrap is for http.ResponseController.
-func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
 
 // listRequests serves GET /_/requests: the latest requests, the newest first. Those to come
 // are events of GET /_/changes.

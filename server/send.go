@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
-	"sync"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
+	"pickup/server/internal/requestlog"
 	"pickup/server/openapi"
 )
 
@@ -24,21 +25,6 @@ var (
 	varyOrigin   = []string{"Origin, Accept-Encoding"}
 	closing      = []string{"close"}
 )
-
-// setRequestID sets X-Request-Id.
-func setRequestID(c *gin.Context) {
-	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.NewRequestID(c.Request)}
-}
-
-func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(httpx.RequestIDHeader) }
-
-// setHeaders sets the headers of every answer.
-func setHeaders(c *gin.Context) {
-	h := c.Writer.Header()
-	h["X-Content-Type-Options"] = noSniff
-	// Pages of other origins cannot embed the answer. CORS is not affected.
-	h["Cross-Origin-Resource-Policy"] = sameOrigin
-}
 
 // send sends a whole answer, compressed if the client accepts that.
 func (s *server) send(c *gin.Context, status int, contentType string, body []byte) {
@@ -106,11 +92,6 @@ func unwrapped(w http.ResponseWriter) http.ResponseWriter {
 	}
 	return w
 }
-
-// buffers holds *[]byte for bodies, so that they need not grow for each list.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxPooled = 4 << 20 // bytes; a larger buffer is not reused
 
 // sendTagged sends what body appends, or 304 if the client has it. If tag is "",
 // the tag is the hash of the body.
@@ -214,3 +195,44 @@ func (s *server) withBuildSlot(do func()) {
 	defer func() { <-s.budget.builders }()
 	do()
 }
+
+// setTag sets ETag, in the spelling of RFC 9110.
+func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }
+
+// control returns the controller of the connection. Gin's own Flush loses the error.
+func (req *request) control() *http.ResponseController {
+	return http.NewResponseController(unwrapped(req.Writer))
+}
+
+func (req *request) setStreamHeaders() {
+	h := req.Writer.Header()
+	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
+	h.Set("Content-Type", httpx.StreamType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
+}
+
+// A recordingWriter keeps the beginning of an answer that is JSON.
+type recordingWriter struct {
+	gin.ResponseWriter
+	answer *requestlog.Excerpt
+}
+
+func (w *recordingWriter) Write(b []byte) (int, error) {
+	if w.Header()["Content-Encoding"] == nil {
+		w.keep(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// keep keeps the beginning of a part of an answer, unless it is not JSON.
+func (w *recordingWriter) keep(b []byte) {
+	if t := w.Header()["Content-Type"]; len(t) > 0 && strings.Contains(t[0], "json") && t[0] != openapi.ProblemType {
+		_, _ = w.answer.Write(b) // it has no error
+	}
+}
+
+func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Unwrap is for http.ResponseController.
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }

@@ -1,18 +1,17 @@
 package server
 
 import (
-	"cmp"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gin-gonic/gin"
+	"weak"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
+	"pickup/internal/storage"
 	"pickup/server/auth"
 	"pickup/server/internal/live"
 	"pickup/server/internal/requestlog"
@@ -152,6 +151,53 @@ const (
 	defaultMaxURL  = 32 << 10
 )
 
+// A Simulation lets requests and rules ask for slow, failing and fixed answers.
+type Simulation struct {
+	// Rules are those of the configuration. nil: none.
+	Rules *simulate.Rules
+
+	// Delay is the delay of all requests for which nothing else is said.
+	Delay simulate.Range
+
+	// MaxDelay is the maximum time of a delay or a hold. 0: 60 s.
+	MaxDelay time.Duration
+
+	// Dice decide about percentages and ranges. nil: random.
+	Dice simulate.Dice
+}
+
+// Findings are what is wrong with a database. Their methods may be called by
+// several goroutines at once. A lint.Linter implements them.
+type Findings interface {
+	// List returns the findings from start to end, which is exclusive, and how many
+	// there are in all.
+	List(start, end int) (found []lint.Finding, count int)
+
+	// Count returns how many there are. While it is pending, it is the number of an
+	// earlier state.
+	Count() (n int, pending bool)
+}
+
+// A Check is a line of readyz?verbose. It does not change the status: a service
+// whose new certificate cannot be used continues with the previous one.
+type Check struct {
+	Name string
+	OK   func() bool
+}
+
+// A SourceFile is a file that the service reads, as GET /_/status shows it.
+type SourceFile struct {
+	Name     string    `json:"name"`
+	Size     int64     `json:"size,omitempty"`
+	Modified time.Time `json:"modified,omitzero"`
+	State    string    `json:"state"` // ok, or broken: it cannot be used
+	Line     int       `json:"line,omitempty"`
+	Column   int       `json:"column,omitempty"`
+	Detail   string    `json:"detail,omitempty"` // what is wrong
+
+	Excerpt rawjson.Excerpt `json:"excerpt,omitzero"` // of the line that is broken
+}
+
 // A server is the state that all requests share.
 type server struct {
 	Options
@@ -171,56 +217,35 @@ type server struct {
 	pageAlone    sync.Once    // log how a page of version 1 is requested
 }
 
-func init() { gin.SetMode(gin.ReleaseMode) }
+// A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
+// allocations.
+type revisionValue struct {
+	run   string
+	rev   storage.Rev
+	value []string
+}
 
-// Handler returns a handler that serves db.
-func Handler(db *database.DB, o Options) http.Handler {
-	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
-	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
-	o.MaxURL = cmp.Or(max(o.MaxURL, 0), defaultMaxURL)
-	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
-	o.SessionIdle = cmp.Or(max(o.SessionIdle, 0), defaultSessionIdle)
-	o.SessionMemory = cmp.Or(max(o.SessionMemory, 0), defaultSessionMemory)
-	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
-		o.MaxDepth = rawjson.MaxDepth
+// described is a document that was made. It is valid until the database, its rules
+// or those for simulated answers change. It does not keep the snapshot, which may be
+// of a session that has ended.
+type described struct {
+	snap        weak.Pointer[database.Snapshot]
+	sessionPath string
+	simulated   string
+	document    []byte
+}
+
+type link struct {
+	Name    string `json:"name"`
+	Href    string `json:"href"`
+	outside bool   // see route
+}
+
+// writeError returns why writes fail although the server is not read-only, nil if they
+// do not.
+func (s *server) writeError() error {
+	if s.ReadOnly || s.Writable == nil {
+		return nil
 	}
-	if o.Simulate != nil {
-		simulation := *o.Simulate
-		simulation.MaxDelay = cmp.Or(max(simulation.MaxDelay, 0), defaultMaxDelay)
-		if simulation.Dice == nil {
-			simulation.Dice = simulate.Random()
-		}
-		o.Simulate = &simulation
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
-	s.streams.Max, s.streams.Stop, s.streams.Requests, s.streams.Log, s.streams.Status = o.MaxStreams, o.Stop, s.requests, o.Log, s.changingStatus
-	r := gin.New()
-	r.RedirectTrailingSlash = false
-	// The route knows the methods of what is there. Gin's own look at the other
-	// methods of a path panics after some that it does not find.
-	r.HandleMethodNotAllowed = false
-	// Names and ids are decoded by choose: Gin would decode + as a space.
-	r.UseEscapedPath, r.UnescapePathValues = true, false
-	// Otherwise every client could choose the address that is logged.
-	if err := r.SetTrustedProxies(nil); err != nil {
-		panic(err) // only a malformed address is an error
-	}
-	r.Use(s.drain, setRequestID)
-	if o.Metrics != nil {
-		o.Metrics.register(s)
-		r.Use(o.Metrics.measure)
-	}
-	if o.AccessLog != nil {
-		r.Use(s.logAccess)
-	}
-	if o.Requests {
-		r.Use(s.record)
-	}
-	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.checkPreferences, s.simulate)
-	r.NoRoute(s.notFound)
-	s.register(r)
-	return &front{s, r}
+	return s.Writable()
 }

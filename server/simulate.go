@@ -2,15 +2,17 @@ package server
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"pickup/internal/database"
 	"pickup/internal/rewrite"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -18,39 +20,13 @@ import (
 	"pickup/server/simulate"
 )
 
-// A Simulation lets requests and rules ask for slow, failing and fixed answers.
-type Simulation struct {
-	// Rules are those of the configuration. nil: none.
-	Rules *simulate.Rules
+// simulations are the preferences by which a request asks for a simulation. A
+// parameter with _ before the name has the same effect, for clients that cannot
+// send headers.
+var simulations = []string{"delay", "code", "fault", "hold"}
 
-	// Delay is the delay of all requests for which nothing else is said.
-	Delay simulate.Range
-
-	// MaxDelay is the maximum time of a delay or a hold. 0: 60 s.
-	MaxDelay time.Duration
-
-	// Dice decide about percentages and ranges. nil: random.
-	Dice simulate.Dice
-}
-
-const (
-	simulatedHeader = "Pickup-Simulated"
-	defaultMaxDelay = time.Minute
-)
-
-// A simulation is the state of a Simulation in use.
-type simulation struct {
-	rules   simulate.Rules // set at run time, outside of sessions
-	holds   holds
-	waiting atomic.Int32
-	changes atomic.Uint64 // of rules and holds
-}
-
-// changed tells the clients of a database that its rules or holds have changed.
-func (s *simulation) changed(db *database.DB) {
-	s.changes.Add(1)
-	db.Wake()
-}
+// twinPrefixes are what such parameters begin with.
+var twinPrefixes = []string{"_delay=", "_code=", "_fault=", "_hold="}
 
 // simulate does to the request what it prefers and what rules say: it waits, answers
 // in place of the route, or cuts the connection. The request wins over the rules set
@@ -87,23 +63,6 @@ func (s *server) simulate(c *gin.Context) {
 		}
 	}
 	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session})
-}
-
-// pathOf returns the path that rules match: as it was sent, without session and
-// prefix. The pages of a single-page application are one page, whose path is /: the
-// names in their paths are often those of the API.
-func (s *server) pathOf(r *http.Request) string {
-	p := placeOf(r)
-	if p == nil {
-		return r.URL.EscapedPath()
-	}
-	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
-		return below
-	}
-	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
-		return "/"
-	}
-	return p.path
 }
 
 // rulesOf returns the session of that name, and the rules that were set in it at run
@@ -169,14 +128,6 @@ func (s *server) note(c *gin.Context, kind, name, value string) {
 	}
 }
 
-// isSimulated reports whether an answer was delayed, held, or made up.
-func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }
-
-// isCut reports whether the connection was cut in place of an answer.
-func isCut(c *gin.Context) bool {
-	return strings.Contains(c.Writer.Header().Get(simulatedHeader), "fault=")
-}
-
 // sendSimulated answers in place of the route, which does not run.
 func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	header := c.Writer.Header()
@@ -210,4 +161,126 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	default:
 		s.send(c, o.Code, contentType, body)
 	}
+}
+
+// hold waits until the request is released, or for MaxDelay.
+func (s *server) hold(c *gin.Context, name string, h held) error {
+	h.Name, h.Path, h.Since, h.released = name, httpx.Clip(h.Path), time.Now().UTC(), make(chan struct{})
+	l := &s.simulation.holds
+	l.mu.Lock()
+	l.list = append(l.list, &h)
+	if l.arrived != nil {
+		close(l.arrived)
+		l.arrived = nil
+	}
+	l.mu.Unlock()
+	db := s.db
+	if h.session != nil {
+		db = h.session.db
+	}
+	s.simulation.changed(db)
+	defer s.simulation.changed(db)
+	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
+	l.mu.Lock()
+	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })
+	if h.ended && err == nil {
+		err = sessionEnded()
+	}
+	l.mu.Unlock()
+	return err
+}
+
+// takeTwins takes the parameters for a simulation out of the query of a URL, where
+// they would be filters. It returns nil if there are none.
+func takeTwins(u *url.URL) map[string]string {
+	if u.RawQuery == "" || !slices.ContainsFunc(twinPrefixes, func(prefix string) bool { return strings.Contains(u.RawQuery, prefix) }) {
+		return nil
+	}
+	var twins map[string]string
+	parts := strings.Split(u.RawQuery, "&")
+	u.RawQuery = strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		name, value, _ := strings.Cut(part, "=")
+		name, isTwin := strings.CutPrefix(name, "_")
+		if !isTwin || !slices.Contains(simulations, name) {
+			return false
+		}
+		if text, err := url.QueryUnescape(value); err == nil {
+			value = text
+		}
+		if twins == nil {
+			twins = make(map[string]string)
+		}
+		if _, again := twins[name]; !again {
+			twins[name] = value
+		}
+		return true
+	}), "&")
+	return twins
+}
+
+// preferredEffect returns what the request prefers. A preference that is unknown or
+// impossible is ignored, and refused with handling=strict. A delay that is too long
+// is always refused.
+func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e simulate.Effect, err error) {
+	strict := hasPreference(c, preferStrict)
+	for _, name := range simulations {
+		value, found := preferenceOf(c, name)
+		parameter := ""
+		if !found {
+			parameter = "_" + name
+			if value, found = twins[name]; !found {
+				continue
+			}
+		}
+		wrong := s.setPart(&e, name, value)
+		switch {
+		case wrong == nil:
+			c.Writer.Header().Add("Preference-Applied", name+"="+value)
+		case !strict && !errors.Is(wrong, errTooLong):
+		case parameter != "":
+			return e, problem.BadParameter(parameter, wrong.Error())
+		default:
+			return e, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+name+": "+wrong.Error()))
+		}
+	}
+	return e, nil
+}
+
+var errTooLong = errors.New("too long")
+
+// setPart sets the part of an effect that a preference means, or returns what is
+// wrong with it.
+func (s *server) setPart(e *simulate.Effect, name, value string) error {
+	switch name {
+	case "delay":
+		delay, err := simulate.ParseRange(value)
+		if err != nil {
+			return err
+		}
+		if delay.Max > s.Simulate.MaxDelay {
+			return fmt.Errorf("%s is %w: a delay is at most %v (--max-delay)", delay, errTooLong, s.Simulate.MaxDelay)
+		}
+		e.Delay = &delay
+	case "code":
+		code, err := strconv.Atoi(value)
+		if err != nil || code < 400 || code > 599 {
+			return fmt.Errorf("it is a status from 400 to 599, and not %q", httpx.Clip(value))
+		}
+		e.Code = code
+	case "fault":
+		fault, err := simulate.ParseFault(value)
+		if err == nil && e.Code != 0 {
+			err = errors.New("a request has a code or a fault, but not both")
+		}
+		if err != nil {
+			return err
+		}
+		e.Fault = fault
+	case "hold":
+		if !simulate.IsName(value) {
+			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
+		}
+		e.Hold = value
+	}
+	return nil
 }

@@ -1,31 +1,79 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
 	"strconv"
-	"time"
+	"strings"
 
 	"pickup/internal/database"
-	"pickup/internal/rawjson"
+	"pickup/internal/lint"
+	"pickup/internal/query"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
+	"pickup/server/openapi"
 )
 
-// A SourceFile is a file that the service reads, as GET /_/status shows it.
-type SourceFile struct {
-	Name     string    `json:"name"`
-	Size     int64     `json:"size,omitempty"`
-	Modified time.Time `json:"modified,omitzero"`
-	State    string    `json:"state"` // ok, or broken: it cannot be used
-	Line     int       `json:"line,omitempty"`
-	Column   int       `json:"column,omitempty"`
-	Detail   string    `json:"detail,omitempty"` // what is wrong
+// index is the body of GET /.
+type index struct {
+	Name        string           `json:"name"`
+	Version     string           `json:"version"`
+	Collections []collectionLink `json:"collections"`
+	Objects     []link           `json:"objects"`
+	Service     []link           `json:"service"`
+}
 
-	Excerpt rawjson.Excerpt `json:"excerpt,omitzero"` // of the line that is broken
+type collectionLink struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"` // of records
+	Href  string `json:"href"`
+}
+
+// readIndex serves GET /: the collections and objects, in the order of the file,
+// and the resources of the service. A browser gets the index.html of Options.Static,
+// if there is one, or is sent to the page.
+func (req *request) readIndex() error {
+	if len(req.Static) > 0 && httpx.Prefers(req.Request, "text/html") && req.sendStatic() {
+		return nil
+	}
+	if req.toPage() {
+		return nil
+	}
+	if err := req.takeOnly(); err != nil { // a page may have any
+		return err
+	}
+	return req.sendValue(req.index())
+}
+
+func (req *request) index() index {
+	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
+	for _, name := range servable(req.snap) {
+		href := req.base() + "/" + url.PathEscape(name)
+		if memberOf(req.snap, name) == array {
+			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
+		} else {
+			x.Objects = append(x.Objects, link{Name: name, Href: href})
+		}
+	}
+	if memberOf(req.snap, "db") == nothing {
+		x.Service = append(x.Service, link{Name: "db", Href: req.base() + "/db"})
+	}
+	for _, l := range req.service {
+		if !l.outside {
+			l.Href = req.sessionPath + l.Href
+		}
+		x.Service = append(x.Service, l)
+	}
+	return x
 }
 
 // status is the body of GET /_/status.
@@ -160,4 +208,80 @@ func (req *request) addFiles(x *status) {
 		n, pending := req.Findings.Count()
 		x.Findings = &findingsState{n, pending}
 	}
+}
+
+// listFindings serves GET /_/findings: what is wrong with the database, or a part
+// of it.
+func (req *request) listFindings() error {
+	start, end := 0, math.MaxInt
+	for _, p := range req.parameters {
+		n, err := strconv.Atoi(p.Value)
+		switch {
+		case err != nil || n < 0:
+			return problem.BadParameter(p.Name, "it is a whole number from 0 on")
+		case p.Name == "_start":
+			start = n
+		default:
+			end = n
+		}
+	}
+	found, count := req.Findings.List(start, end)
+	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
+	tag := httpx.Tag(append(text, total...))
+	if req.sendNotModified(tag) {
+		return nil
+	}
+	req.Header("X-Total-Count", total)
+	return req.sendBody(openapi.JSONType, tag, text)
+}
+
+// dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
+// a finding.
+func (req *request) dismissFinding() error {
+	id := req.Param("name")
+	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
+		return problem.New(http.StatusNotFound, "No finding is about an edit with the revision "+httpx.Clip(id)+".")
+	}
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+const (
+	fewValues  = 20    // that GET /_/values lists without _limit
+	manyValues = 1_000 // that it lists at most
+)
+
+// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a member, the most
+// frequent first.
+func (req *request) listValues() error {
+	collection, member := req.Param("collection"), req.Param("member")
+	switch memberOf(req.snap, collection) {
+	case nothing:
+		return req.noCollection(req.snap, collection)
+	case object:
+		return notFound(req.snap, collection+" is not a collection.")
+	}
+	search, limit := "", fewValues
+	for _, p := range req.parameters {
+		if p.Name == "q" {
+			search = p.Value
+			continue
+		}
+		n, err := strconv.Atoi(p.Value)
+		if err != nil || n < 1 || n > manyValues {
+			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
+		}
+		limit = n
+	}
+	req.keepBody = true
+	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)
+	var unknown *query.Error
+	err := req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
+		values, err := req.snap.Values(collection, member, search, limit)
+		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
+	})
+	if errors.As(err, &unknown) {
+		return notFound(req.snap, httpx.Sentence(unknown.Detail))
+	}
+	return err
 }

@@ -8,13 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/storage"
-	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 )
@@ -23,15 +20,7 @@ import (
 // events: the state, and then each change of it once it is durable. A client
 // that has lost the connection continues after the last id that it has seen.
 
-const (
-	streamType        = "text/event-stream"
-	defaultMaxStreams = 1024
-)
-
-// wantsStream reports whether the request asks for a stream.
-func wantsStream(r *http.Request) bool {
-	return httpx.IsRead(r) && httpx.Prefers(r, streamType)
-}
+const defaultMaxStreams = 1024
 
 // streamList streams the records that the query of the URL wants; under narrows
 // it further.
@@ -72,15 +61,6 @@ func (req *request) streamDatabase() error {
 // orderParameters are the parameters that a stream of records does not have.
 var orderParameters = []string{"_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand"}
 
-// A since is where a client wants a stream to begin.
-type since struct {
-	now bool        // with the next change
-	run string      // after the state at rev of this run; "": with a reset
-	rev storage.Rev // of run
-
-	request uint64 // the latest that the client has; 0: none
-}
-
 // readSince returns where a stream begins, by Last-Event-ID, which browsers send
 // when they connect again, or else by the parameter _since. It takes _since out
 // of the query, and refuses the parameters called refused.
@@ -106,15 +86,6 @@ func (req *request) readSince(refused []string) (s since, err error) {
 		return at, nil
 	}
 	return s, nil
-}
-
-func parseEventID(id string) (since, bool) {
-	i := strings.LastIndexByte(id, '-')
-	if i <= 0 {
-		return since{}, false
-	}
-	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
-	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
 }
 
 // leaveOut takes a parameter out of the query, so that streams which differ only in it
@@ -239,7 +210,7 @@ func (s *stream) close() {
 	s.release()
 	s.place.Leave()
 	if s.session != nil {
-		s.leave(s.session)
+		s.sessions.leave(s.session)
 	}
 	if s.Metrics != nil {
 		s.Metrics.streams.Dec()
@@ -250,14 +221,6 @@ func (s *stream) close() {
 func (s *stream) release() {
 	s.budget.used.Add(-s.reserved)
 	s.reserved = 0
-}
-
-func (req *request) setStreamHeaders() {
-	h := req.Writer.Header()
-	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
-	h.Set("Content-Type", streamType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
 }
 
 // beginning returns what a stream sends first: what has changed since the state
@@ -304,9 +267,4 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, be
 		return nil, errNoMemory
 	}
 	return parts, nil
-}
-
-// control returns the controller of the connection. Gin's own Flush loses the error.
-func (req *request) control() *http.ResponseController {
-	return http.NewResponseController(unwrapped(req.Writer))
 }

@@ -13,6 +13,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/storage/storetest"
+	"pickup/server/internal/httpx"
 )
 
 // newFront returns a handler of a database with the given contents.
@@ -37,7 +38,7 @@ func TestStreamWithoutMemory(t *testing.T) {
 		r.Header.Set("Accept", "text/event-stream")
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, r)
-		if w.Code != 200 || w.Header().Get("Content-Type") != streamType {
+		if w.Code != 200 || w.Header().Get("Content-Type") != httpx.StreamType {
 			t.Errorf("the answer is %d %v", w.Code, w.Header())
 		}
 		return w.Body.String()

@@ -97,6 +97,3 @@ func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 	}
 	req.setTag(httpx.Tag(stored))
 }
-
-// setTag sets ETag, in the spelling of RFC 9110.
-func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }

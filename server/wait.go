@@ -29,7 +29,7 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 		s.sessions.mu.Lock()
 		x.holdLocked()
 		s.sessions.mu.Unlock()
-		defer s.leave(x)
+		defer s.sessions.leave(x)
 	}
 	readAhead(c.Request)
 	control := http.NewResponseController(unwrapped(c.Writer))

@@ -2,8 +2,7 @@ package server
 
 import (
 	"cmp"
-	"context"
-	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
+	"pickup/server/openapi"
 )
 
 // create serves POST of a collection: one record, or an array of records of which
@@ -168,67 +168,150 @@ func (req *request) sendTarget(status int, after *database.Snapshot, sent *body)
 	return req.sendWritten(status, req.name, sent, value)
 }
 
-// updateTarget runs change as a transaction on the record or object of the path, after
-// its preconditions, and returns the state after it.
-func (req *request) updateTarget(change func(*database.Tx) (*database.Record, error)) (*database.Snapshot, error) {
-	return req.update(func(tx *database.Tx) error {
-		if err := req.checkTarget(tx); err != nil {
-			return err
+// sendWritten sends the values after a write in the shape of its body, an object or
+// an array, with the member names of the body. With return=minimal it sends no
+// body. The answer for one record has its ETag.
+func (req *request) sendWritten(status int, collection string, b *body, values ...jsontext.Value) error {
+	if len(values) == 1 && len(b.objects) == 1 {
+		req.setWrittenTag(values[0], b.objects[0])
+	}
+	if prefer(req.Context, preferMinimal) {
+		if status != http.StatusCreated {
+			status = http.StatusNoContent
 		}
-		changed, err := change(tx)
-		if err != nil {
-			return err
+		req.Status(status)
+		return nil
+	}
+	var out []byte
+	if b.array {
+		out = append(out, '[')
+	}
+	for i, v := range values {
+		var sent jsontext.Value
+		if i < len(b.objects) {
+			sent = b.objects[i]
 		}
-		return req.reserveAnswer(len(changed.Value))
-	})
+		out = req.appendSpelled(rawjson.AppendComma(out), collection, v, sent)
+	}
+	if b.array {
+		out = append(out, ']')
+	}
+	req.send(req.Context, status, openapi.JSONType, append(out, '\n'))
+	return nil
 }
 
-// update runs fn as one transaction and returns when it is durable, with the state after
-// it. If the client prefers, it stores nothing.
-func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, error) {
-	var snap *database.Snapshot
-	var err error
-	changed := false
-	rollback := hasPreference(req.Context, preferRollback)
-	if rollback {
-		err = req.reach(func(ctx context.Context) (_ *database.Snapshot, err error) {
-			snap, err = req.db.Preview(ctx, fn)
-			return snap, err
-		})
-	} else {
-		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), func(tx *database.Tx) error {
-			err := fn(tx)
-			changed = tx.IsChanged()
-			return err
-		})
+// appendSpelled appends the record v. If the schema has several spellings of a
+// member, the answer has the one in sent.
+func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
+	spelled := make(map[string]string) // by canonical name
+	own := make(map[string]bool)       // names that are not aliases
+	for quoted := range rawjson.Members(sent) {
+		name := rawjson.Unquote(quoted)
+		if canonical, ok := req.db.Schema().Member(collection).Alias(name); ok {
+			spelled[canonical] = name
+		} else {
+			own[name] = true
+		}
 	}
+	if len(spelled) == 0 {
+		return append(dst, v...)
+	}
+	dst = append(dst, '{')
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
+		if s, ok := spelled[name]; ok && !own[name] {
+			name = s
+		}
+		dst = rawjson.AppendMember(dst, name, value)
+	}
+	return append(dst, '}')
+}
+
+// patch serves PATCH of a record or an object.
+func (req *request) patch() error {
+	media, _, _ := mime.ParseMediaType(req.Request.Header.Get("Content-Type"))
+	switch media {
+	case openapi.MergeType:
+		return req.change(database.MergePatch)
+	case openapi.PatchType:
+		return req.applyPatch()
+	}
+	return req.change(database.Merge)
+}
+
+// applyPatch changes a record or an object by a JSON Patch.
+func (req *request) applyPatch() error {
+	if err := req.resolveID(); err != nil {
+		return err
+	}
+	patch, err := req.readPatch()
 	if err != nil {
-		snap = req.db.Snapshot()
-		req.setRevision(snap) // the change was refused on this state, or an earlier one
+		return err
 	}
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
-		return nil, req.missing(snap)
-	case err != nil:
-		return nil, err
-	case rollback:
-		req.Writer.Header().Add("Preference-Applied", preferRollback)
-	case !changed:
-		req.Header(unchangedHeader, "1") // the revision is that of another request
+	after, err := req.updateTarget(func(tx *database.Tx) (*database.Record, error) {
+		return tx.Patch(req.name, req.id, patch)
+	})
+	if err != nil {
+		return err
 	}
-	req.setRevision(snap)
-	return snap, nil
+	return req.sendTarget(http.StatusOK, after, &body{objects: []jsontext.Value{spelledIn(patch)}})
 }
 
-// missing returns the problem for the part of the path that snap does not have.
-func (req *request) missing(snap *database.Snapshot) error {
-	for _, name := range []string{req.name, req.child} {
-		if _, ok := snap.Kind(name); !ok && name != "" {
-			return req.noCollection(snap, name)
+// patchDatabase serves PATCH /db: a transaction over any number of records and
+// collections. The answer is the database after it.
+func (req *request) patchDatabase() error {
+	patch, err := req.readPatch()
+	if err != nil {
+		return err
+	}
+	after, err := req.update(func(tx *database.Tx) error {
+		if err := req.checkListPrecondition(tx, ""); err != nil {
+			return err
+		}
+		return tx.PatchDatabase(patch)
+	})
+	switch {
+	case err != nil:
+		return err
+	case prefer(req.Context, preferMinimal):
+		req.Status(http.StatusNoContent)
+		return nil
+	}
+	req.send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
+	return nil
+}
+
+// readPatch reads the body as JSON. Whether it is a JSON Patch is checked by the
+// transaction.
+func (req *request) readPatch() (jsontext.Value, error) {
+	text, err := req.readText()
+	if err != nil {
+		return nil, err
+	}
+	b, err := decodeBody(text, req.MaxDepth)
+	if err != nil {
+		return nil, err
+	}
+	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create one
+		return nil, problem.NoMemory()
+	}
+	return text, nil
+}
+
+// spelledIn returns an object with the members that the paths of a patch name, in
+// their spelling.
+func spelledIn(patch jsontext.Value) jsontext.Value {
+	object := []byte("{")
+	seen := make(map[string]bool)
+	for op := range rawjson.Elements(patch) {
+		path, _ := storage.ID(op, "path") // a string is its own id
+		for name := range jsontext.Pointer(path).Tokens() {
+			if !seen[name] {
+				seen[name] = true
+				object = rawjson.AppendMember(object, name, []byte("null"))
+			}
+			break // only the member
 		}
 	}
-	if req.id == "" {
-		return notFound(snap, req.name+" is no longer of the same kind.")
-	}
-	return noRecord(snap, req.name, req.id)
+	return append(object, '}')
 }

@@ -27,6 +27,12 @@ func Prefers(r *http.Request, media string) bool {
 	return other > 0 && (other > json || other == json && !named)
 }
 
+// StreamType is the media type of server-sent events.
+const StreamType = "text/event-stream"
+
+// WantsStream reports whether a request asks for a stream of events.
+func WantsStream(r *http.Request) bool { return IsRead(r) && Prefers(r, StreamType) }
+
 // AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
 // section 12.5.3).
 func AcceptsGzip(r *http.Request) bool {

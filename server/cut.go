@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/httpx"
 )
 
 // cut ends the connection without an answer, or without the rest of it. With reset
@@ -40,7 +42,7 @@ var errLost = errors.New("the answer is lost")
 
 func (w *lostWriter) Write(b []byte) (int, error) {
 	switch {
-	case w.Header().Get("Content-Type") != streamType:
+	case w.Header().Get("Content-Type") != httpx.StreamType:
 		return len(b), nil
 	case w.begun:
 		return 0, errLost

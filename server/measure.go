@@ -1,0 +1,130 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pickup/internal/storage"
+	"pickup/server/internal/problem"
+)
+
+// register adds the metrics of the database.
+func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
+
+// measure counts each request after it has been answered.
+func (m *Metrics) measure(c *gin.Context) {
+	start := time.Now()
+	defer func() {
+		route := c.FullPath() // a pattern, so there are few of them
+		if route == "" {
+			route = "none"
+		} else if len(route) > 1 {
+			route = strings.TrimSuffix(route, "/")
+		}
+		method := c.Request.Method
+		if !slices.Contains(methods, method) { // clients must not create labels
+			method = "other"
+		}
+		if isCut(c) {
+			return // it was not answered
+		}
+		status := c.Writer.Status()
+		if p, ok := c.Get(problemKey); ok && p.(*problem.Problem).Line > 0 {
+			status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
+		}
+		s := m.series(route, method, status)
+		s.requests.Inc()
+		if !isSimulated(c) {
+			s.durations.Observe(time.Since(start).Seconds())
+		}
+	}()
+	c.Next()
+}
+
+// series are the metrics of requests with the same labels.
+type series struct {
+	requests  prometheus.Counter
+	durations prometheus.Observer
+}
+
+// A seriesKey is the labels of a series.
+type seriesKey struct {
+	route, method string
+	status        int
+}
+
+// series returns the series with the labels. The cache is much faster than the lookup
+// in the vectors.
+func (m *Metrics) series(route, method string, status int) series {
+	key := seriesKey{route, method, status}
+	if s, ok := m.seen.Load(key); ok {
+		return s.(series)
+	}
+	code := strconv.Itoa(status)
+	s := series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
+	m.seen.Store(key, s)
+	return s
+}
+
+// metrics serves GET /_/metrics.
+func (req *request) metrics() error {
+	req.Header("Cache-Control", "no-store")
+	if req.NoCompression {
+		req.Request.Header.Del("Accept-Encoding")
+	}
+	req.Metrics.handler.ServeHTTP(req.Writer, req.Request)
+	return nil
+}
+
+// A databaseCollector collects the metrics of a database.
+type databaseCollector struct{ *server }
+
+var (
+	revision      = prometheus.NewDesc("pickup_revision", "Revision of the state that is shown: commits and external edits since the start, or the revision in the cluster.", nil, nil)
+	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
+	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
+	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
+	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
+	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- revision
+	ch <- records
+	ch <- fileBroken
+	ch <- unwritten
+	ch <- clusterBroken
+	ch <- freshness
+}
+
+// Collect implements prometheus.Collector.
+func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
+	snap := c.db.Snapshot()
+	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
+	for _, name := range snap.Names() {
+		if kind, _ := snap.Kind(name); kind == storage.Array {
+			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
+		}
+	}
+	if !c.db.Shared() {
+		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
+		ch <- prometheus.MustNewConstMetric(unwritten, prometheus.GaugeValue, oneIf(c.writeError() != nil))
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
+	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

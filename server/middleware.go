@@ -1,0 +1,232 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/rewrite"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
+	"pickup/server/internal/requestlog"
+)
+
+// What is read of a body after the answer, and of how many requests at a time.
+const (
+	maxDrained   = 128 << 20 // bytes
+	drainTime    = 5 * time.Second
+	maxDrainings = 64
+)
+
+// drain reads and discards the rest of a body that a request was refused without. A
+// client that sends the whole body before it reads the answer would not get it
+// otherwise: the system resets a connection that is closed with unread data. A client
+// that expects 100 (Continue) sends no body after a refusal.
+//
+// It is the outermost middleware, so the request is measured and logged before.
+func (s *server) drain(c *gin.Context) {
+	sent := c.Request
+	if sent.ContentLength == 0 || sent.Body == nil {
+		return
+	}
+	body := &watchedBody{ReadCloser: sent.Body}
+	own := *sent // net/http judges by the body of its request, which is not replaced
+	own.Body, c.Request = body, &own
+	c.Next()
+	if body.done || sent.ProtoMajor != 1 || sent.Header["Expect"] != nil || c.Writer.Status() < http.StatusBadRequest {
+		return
+	}
+	c.Writer.Flush()
+	select {
+	case s.drainings <- struct{}{}:
+		defer func() { <-s.drainings }()
+	default:
+		if s.Metrics != nil {
+			s.Metrics.undrained.Inc()
+		}
+		return
+	}
+	control := http.NewResponseController(unwrapped(c.Writer))
+	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
+		return
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-s.Stop:
+			_ = control.SetReadDeadline(time.Now()) // it has succeeded before
+		case <-done:
+		}
+	}()
+	_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
+}
+
+// A watchedBody is a body that remembers whether it was read to its end, or failed.
+type watchedBody struct {
+	io.ReadCloser
+	done bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.done = b.done || err != nil
+	return n, err
+}
+
+// setRequestID sets X-Request-Id.
+func setRequestID(c *gin.Context) {
+	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.NewRequestID(c.Request)}
+}
+
+// setHeaders sets the headers of every answer.
+func setHeaders(c *gin.Context) {
+	h := c.Writer.Header()
+	h["X-Content-Type-Options"] = noSniff
+	// Pages of other origins cannot embed the answer. CORS is not affected.
+	h["Cross-Origin-Resource-Policy"] = sameOrigin
+}
+
+// logAccess logs each request after it has been answered, a stream when it begins: its
+// id, the address of the client, the method, path and status, the size of the body, the
+// duration, the trace that it is part of, and what was simulated. Long values are
+// clipped, so that requests cannot fill the disk. Without AccessDetails the query and
+// what is wrong with a request are left out, since they may contain personal data; so
+// are the headers.
+func (s *server) logAccess(c *gin.Context) {
+	start := time.Now()
+	// Deferred, so that an aborted answer is logged as well.
+	defer func() {
+		attrs, status := httpx.TraceAttrs(c.Request), c.Writer.Status()
+		if isCut(c) {
+			status = 0
+		}
+		if 0 < status && status < http.StatusBadRequest && s.isRoutine(c) {
+			return
+		}
+		client, _, err := net.SplitHostPort(c.Request.RemoteAddr)
+		if err != nil {
+			client = c.Request.RemoteAddr
+		}
+		if isSimulated(c) {
+			attrs = append(attrs, slog.String("simulated", c.Writer.Header().Get(simulatedHeader)))
+		}
+		if s.AccessDetails {
+			attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(sentURL(c.Request).RawQuery))))
+		}
+		if reason := s.reason(c, status); reason != "" {
+			attrs = append(attrs, slog.String("reason", reason))
+		}
+		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
+			slog.String("id", requestIDOf(c)),
+			slog.String("client", client),
+			slog.String("method", httpx.Clip(c.Request.Method)),
+			slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
+			slog.Int("status", status),
+			slog.Int("bytes", max(c.Writer.Size(), 0)),
+			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)
+	}()
+	c.Next()
+}
+
+// isRoutine reports whether a request is not worth a line unless it fails: a health
+// check, and for people also a preflight and what the service's own pages request.
+func (s *server) isRoutine(c *gin.Context) bool {
+	return isHealthCheck(c) || s.AccessDetails && (isPreflight(c.Request) || rewrite.IsService(s.pathOf(c.Request)) ||
+		isOwnPage(c.Request) && isSafe(c.Request.Method))
+}
+
+// reason returns why a page cannot read an answer or, with AccessDetails, what is wrong
+// with a request, with what may be secret hidden. It returns "" if there is no reason.
+func (s *server) reason(c *gin.Context, status int) string {
+	if origin := c.Request.Header.Get("Origin"); status < http.StatusBadRequest {
+		if origin != "" && s.trust(origin) == untrusted && isCrossOrigin(c.Request) {
+			return refusedOrigin(origin)
+		}
+		return ""
+	}
+	failed, ok := c.Get(problemKey)
+	if !ok || !s.AccessDetails {
+		return ""
+	}
+	p := failed.(*problem.Problem).Excerpt()
+	requestlog.RedactProblem(p, requestlog.IsPatch(c.Request.Header.Get("Content-Type")))
+	text := p.Detail
+	for _, f := range p.Errors[:min(1, len(p.Errors))] {
+		if f.Pointer != nil && !strings.Contains(strings.ToLower(text), strings.ToLower(f.Detail)) {
+			text += " " + *f.Pointer + f.Member + ": " + f.Detail
+		}
+	}
+	return httpx.Clip(text)
+}
+
+// record records the request when it has been answered, unless it is one of the
+// service's page or for a resource of the service.
+func (s *server) record(c *gin.Context) {
+	r := c.Request
+	if isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
+		return
+	}
+	start := time.Now()
+	kept := &struct { // one allocation
+		requestlog.Request
+		writer recordingWriter
+	}{}
+	e := &kept.Request
+	*e = requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
+		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(r.Header.Get("Origin")), Agent: httpx.Clip(r.UserAgent())}
+	if r.ContentLength != 0 && r.Body != nil {
+		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &e.Body), r.Body}
+	}
+	writer := c.Writer
+	kept.writer = recordingWriter{writer, &e.Answer}
+	c.Writer = &kept.writer
+	// Deferred, so that an aborted answer is recorded as well.
+	defer func() {
+		if isPreflight(r) && writer.Status() < http.StatusBadRequest {
+			return
+		}
+		e.Status, e.Bytes, e.Simulated = writer.Status(), max(writer.Size(), 0), writer.Header().Get(simulatedHeader)
+		if isCut(c) {
+			e.Status = 0
+		}
+		e.MS = float64(time.Since(start).Microseconds()) / 1000
+		if p, ok := c.Get(problemKey); ok {
+			e.Problem = p.(*problem.Problem)
+		}
+		c.Writer, kept.writer = writer, recordingWriter{} // which Gin uses again
+		s.requests.Add(e)
+	}()
+	c.Next()
+}
+
+// recover turns a panic into a 500 and logs the stack. If a part of the answer has
+// been sent, it closes the connection, so that the client does not take the part
+// for the whole.
+func (s *server) recover(c *gin.Context) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler {
+			panic(v)
+		}
+		err := httpx.PanicError(v)
+		if c.Writer.Written() {
+			s.Log.Error("answer cut short", "id", requestIDOf(c), "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		s.fail(c, err)
+	}()
+	c.Next()
+}

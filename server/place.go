@@ -1,0 +1,147 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/httpx"
+)
+
+// The header that names a session, the path that does so where a client cannot
+// send headers, and the defaults of Options.
+const (
+	sessionHeader    = "Pickup-Session"
+	newSessionHeader = "Pickup-Session-New"
+	sessionPrefix    = "/_/s/"
+
+	defaultMaxSessions   = 256
+	defaultSessionIdle   = 10 * time.Minute
+	defaultSessionMemory = 256 << 20
+)
+
+// A place is how the client has addressed a request that the front has changed.
+type place struct {
+	sent    *url.URL
+	session string // the session that the path names, "" if none
+	path    string // as sent, without the session, escaped
+}
+
+type placeKey struct{}
+
+// placeOf returns the place of a request, nil if the front has not changed it.
+func placeOf(r *http.Request) *place {
+	p, _ := r.Context().Value(placeKey{}).(*place)
+	return p
+}
+
+// sentURL returns the URL of a request as the client has sent it.
+func sentURL(r *http.Request) *url.URL {
+	if p := placeOf(r); p != nil {
+		return p.sent
+	}
+	return r.URL
+}
+
+// nowhere is a path that no route has.
+const nowhere = "*"
+
+// cutSession returns the session that an escaped path begins with, and what follows.
+func cutSession(path string) (session, rest string) {
+	below, ok := strings.CutPrefix(path, sessionPrefix)
+	session, rest, _ = strings.Cut(below, "/")
+	if !ok || session == "" {
+		return "", path
+	}
+	return session, "/" + rest
+}
+
+// sessionPath returns what the path of a request begins with if it names a session.
+func sessionPath(p *place) string {
+	if p == nil || p.session == "" {
+		return ""
+	}
+	return sessionPrefix + p.session
+}
+
+// sessionOf returns the session that a request names, "" without one.
+func sessionOf(r *http.Request) string {
+	if p := placeOf(r); p != nil && p.session != "" {
+		return p.session
+	}
+	if names := r.Header[sessionHeader]; len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+// pathOf returns the path that rules match: as it was sent, without session and
+// prefix. The pages of a single-page application are one page, whose path is /: the
+// names in their paths are often those of the API.
+func (s *server) pathOf(r *http.Request) string {
+	p := placeOf(r)
+	if p == nil {
+		return r.URL.EscapedPath()
+	}
+	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
+		return below
+	}
+	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
+		return "/"
+	}
+	return p.path
+}
+
+// isPage reports whether a browser expects a page at a path, and not a file.
+func isPage(r *http.Request, sent string) bool {
+	return httpx.IsRead(r) && !strings.Contains(path.Base(sent), ".") && httpx.Prefers(r, "text/html")
+}
+
+// urlOf returns the URL that the client has sent, without its query, with the host as the
+// client spelled it. It is absolute, so that pages of other origins can follow it.
+// X-Forwarded-Proto is that of a proxy that terminates TLS; a client that forges it
+// affects only its own links.
+func urlOf(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		scheme = "https://"
+	}
+	return scheme + uriText(r.Host) + uriText(sentURL(r).EscapedPath())
+}
+
+// uriText percent-encodes characters that net/http accepts in a URL but that must
+// not be in one between < and >.
+func uriText(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"\^{|}`+"`", c) >= 0 {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)+0x100, 16)[1:]))
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(httpx.RequestIDHeader) }
+
+// problemKey is the key of a request's *problem in its context.
+const problemKey = "problem"
+
+const (
+	simulatedHeader = "Pickup-Simulated"
+	defaultMaxDelay = time.Minute
+)
+
+// isSimulated reports whether an answer was delayed, held, or made up.
+func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }
+
+// isCut reports whether the connection was cut in place of an answer.
+func isCut(c *gin.Context) bool {
+	return strings.Contains(c.Writer.Header().Get(simulatedHeader), "fault=")
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
+)
+
+// readParameters decodes the parameters of the URL. It limits the number of
+// different ones to MaxTerms.
+func (req *request) readParameters() (err error) {
+	req.parameters, err = query.Parameters(req.Request.URL.RawQuery)
+	if err != nil || req.MaxTerms <= 0 || len(req.parameters) <= req.MaxTerms {
+		return err
+	}
+	names := make(map[string]bool)
+	for _, p := range req.parameters {
+		if names[p.Name] = true; len(names) > req.MaxTerms {
+			return problem.BadParameter(p.Name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
+		}
+	}
+	return nil
+}
+
+// checkParameters returns an error for the first parameter that the route does not
+// take.
+func (req *request) checkParameters(r *route) error {
+	if len(req.parameters) == 0 {
+		return nil
+	}
+	method := req.Request.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	known := strings.Fields(r.takes[method])
+	if slices.Equal(known, []string{anyParameter}) {
+		return nil
+	}
+	if i := slices.Index(known, ownID); i >= 0 {
+		known[i] = req.snap.KeyOf(database.Singular(req.name))
+	}
+	return req.takeOnly(known...)
+}
+
+// takeOnly returns an error for the first parameter that is not one of those known.
+func (req *request) takeOnly(known ...string) error {
+	for _, p := range req.parameters {
+		name := p.Name
+		if name == "_embed[]" || name == "_expand[]" {
+			name = strings.TrimSuffix(name, "[]")
+		}
+		if !slices.Contains(known, name) {
+			return problem.BadParameter(p.Name, "there is no such parameter here"+query.DidYouMean(name, known))
+		}
+	}
+	return nil
+}
+
+// onlyStream returns the error for a parameter that only a stream takes.
+func onlyStream(name string) *problem.Problem {
+	return problem.BadParameter(name, "only a stream has it")
+}
+
+// resolveID sets the id of a record from the query if the path has none: from Id, id, or the
+// name by which other records refer to this collection.
+func (req *request) resolveID() error {
+	if memberOf(req.snap, req.name) == object {
+		return nil
+	}
+	inPath := req.id != ""
+	for _, p := range req.parameters {
+		switch {
+		case p.Name == "_dependent":
+			if err := req.settle(func() error { return req.readDependents(p.Value) }); err != nil {
+				return err
+			}
+		case p.Value == "":
+			return problem.BadParameter(p.Name, "the id is empty")
+		case req.id == "":
+			req.id = p.Value
+		case req.id != p.Value && inPath:
+			return problem.BadParameter(p.Name, "it differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
+		case req.id != p.Value:
+			return problem.BadParameter(p.Name, "the request has two different ids")
+		}
+	}
+	if req.id == "" {
+		return problem.BadParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
+	}
+	return nil
+}
+
+// readDependents parses the value of _dependent, a list of collections.
+func (req *request) readDependents(names string) error {
+	req.dependent = nil
+	for name := range strings.SplitSeq(names, ",") {
+		if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
+			return problem.BadParameter("_dependent", strconv.Quote(httpx.Clip(name))+" is not a collection")
+		}
+		req.dependent = append(req.dependent, name)
+	}
+	return nil
+}
+
+// readCondition reads the body of a QUERY. Invalid JSON is 400 here, not the 500
+// that the interface prescribes for writes.
+func (req *request) readCondition() ([]byte, error) {
+	if req.Request.Header.Get("Content-Type") == "" {
+		return nil, problem.New(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.").With("Accept-Query", acceptQuery)
+	}
+	b, err := req.readSingle()
+	var p *problem.Problem
+	if errors.As(err, &p) && p.Line > 0 {
+		p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.array {
+		return nil, problem.WrongShape("a condition is a JSON object, as in {\"views\": {\"gt\": 10}}")
+	}
+	return b.objects[0], nil
+}
+
+// conditionError returns an error of a condition with a pointer into the body.
+func conditionError(err error) error {
+	var query *query.Error
+	if !errors.As(err, &query) || query.Parameter != "_where" {
+		return err
+	}
+	return problem.WrongShapeAt(query.Pointer, query.Detail)
+}
+
+// collection returns the collection that a list or a POST is about.
+func (req *request) collection() string { return cmp.Or(req.child, req.name) }
+
+// checkParent returns an error if the path is below a record that does not exist.
+func (req *request) checkParent() error {
+	if req.child == "" {
+		return nil
+	}
+	if _, err := req.snap.Get(req.name, req.id); err != nil {
+		return noRecord(req.snap, req.name, req.id)
+	}
+	return nil
+}
+
+// listQuery returns the query of a list.
+func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
+	q, condition, err := req.query(collection)
+	if err != nil {
+		return nil, nil, err
+	}
+	unknown, err := req.db.CheckFilters(req.snap, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range unknown {
+		req.logUnknown(collection, name)
+	}
+	if _, size := q.PageSize(); size == "" && q.Window(0).Dialect == query.ByPage {
+		req.pageAlone.Do(func() {
+			req.Log.Info("a page without _limit and _per_page is an array, as json-server 0.17 sends it; with _per_page=10 it is the object of version 1", "collection", collection)
+		})
+	}
+	if req.child != "" {
+		q = req.snap.Under(q, req.name, req.id)
+	}
+	return q, condition, nil
+}
+
+// maxUnknown is the number of unknown members that the log names.
+const maxUnknown = 1000
+
+// logUnknown logs, once, that clients filter by a member that no record has.
+func (s *server) logUnknown(collection, name string) {
+	name = httpx.Clip(name)
+	if s.unknownCount.Load() >= maxUnknown {
+		return
+	}
+	if _, logged := s.unknown.LoadOrStore([2]string{collection, name}, true); !logged {
+		s.unknownCount.Add(1)
+		s.Log.Info("a filter selects nothing, because no record has its member", "collection", collection, "member", name)
+	}
+}
+
+// query parses the query of the URL, and for the method QUERY the condition in the
+// body, which it also returns.
+func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
+	if q, err = req.snap.NewQuery(collection, req.parameters); err != nil {
+		return nil, nil, err
+	}
+	if req.Request.Method == methodQuery {
+		if condition, err = req.readCondition(); err != nil {
+			return nil, nil, err
+		}
+		if q, err = req.snap.Where(q, condition); err != nil {
+			return nil, nil, conditionError(err)
+		}
+	}
+	if prefer(req.Context, preferStrict) {
+		err = req.snap.Strict(q)
+	}
+	return q, condition, err
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+	"pickup/server/openapi"
+)
+
+// methodQuery is a safe method, like GET with a body (RFC 10008).
+const methodQuery = "QUERY"
+
+// acceptQuery is the media type of its body, a condition like that of _where.
+const acceptQuery = "application/json"
+
+// Values of Accept-Patch (RFC 5789 section 3.1).
+const (
+	acceptPatch         = openapi.JSONType + ", " + openapi.MergeType + ", " + openapi.PatchType
+	acceptDatabasePatch = openapi.PatchType
+)
+
+// methods are the methods that the service knows. Every path is registered for
+// all of them, so that the route, which knows what the data has there, answers
+// 404, or 405 with the right Allow header. TRACE is always 405.
+var methods = []string{
+	http.MethodGet, http.MethodHead, methodQuery, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions, http.MethodTrace,
+}
+
+// A route is a path with a handler for each of its methods; nil is 405.
+type route struct {
+	path                          string // a pattern of Gin
+	of                            member
+	get, post, put, patch, delete handler
+	query                         handler // like get, with a condition in the body
+	takes                         takes
+	outside                       bool   // it is not a resource of sessions
+	acceptPatch                   string // the media types of a patch
+}
+
+type handler = func(*request) error
+
+// takes are the names of the parameters of a route, separated by spaces, by method.
+type takes map[string]string
+
+const (
+	anyParameter = "*"                             // the handler checks them: a filter may have any name
+	ofRecord     = "_embed _expand _fields _since" // of one record or object
+	ownID        = "*Id"                           // the name by which other records refer to one of the collection
+	anID         = "Id id " + ownID
+)
+
+// A member is what the database has under the first name of a path.
+type member uint8
+
+const (
+	anything member = iota // of a path that does not begin with a name
+	nothing                // nothing that can be served
+	array                  // a collection
+	object                 // a singular resource
+)
+
+// memberOf returns what the database has under a name.
+func memberOf(s *database.Snapshot, name string) member {
+	switch kind, ok := s.Kind(name); {
+	case ok && kind == storage.Array:
+		return array
+	case ok && kind == storage.Object:
+		return object
+	}
+	return nothing
+}
+
+// handler returns the handler of a method, nil if the route does not have it.
+func (r *route) handler(method string) handler {
+	switch method {
+	case http.MethodGet, http.MethodHead:
+		return r.get
+	case methodQuery:
+		return r.query
+	case http.MethodPost:
+		return r.post
+	case http.MethodPut:
+		return r.put
+	case http.MethodPatch:
+		return r.patch
+	case http.MethodDelete:
+		return r.delete
+	}
+	return nil
+}
+
+// allow returns the value of the Allow header.
+func (r *route) allow(readOnly bool) string {
+	var list []string
+	for _, method := range methods {
+		if method == http.MethodOptions || r.handler(method) != nil && !(readOnly && !isSafe(method)) {
+			list = append(list, method)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// isSafe reports whether a method changes nothing (RFC 9110 section 9.2.1).
+func isSafe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, methodQuery:
+		return true
+	}
+	return false
+}
+
+// offers reports whether the options let the service have a path.
+func (s *server) offers(path string) bool {
+	name, below := strings.CutPrefix(path, "/_/")
+	switch name, _, _ = strings.Cut(name, "/"); {
+	case path == openapi.MetricsPath:
+		return s.Metrics != nil
+	case below && name == "findings":
+		return s.Findings != nil
+	case below && name == "requests":
+		return s.Requests
+	case path == openapi.PagePath || below && name == "page":
+		return !s.NoPage
+	case below && (name == "simulate" || name == "holds" || name == "release"):
+		return s.Simulate != nil
+	}
+	return true
+}
+
+func isHealthCheck(c *gin.Context) bool {
+	path := strings.TrimSuffix(c.FullPath(), "/")
+	return path == openapi.LivezPath || path == openapi.ReadyzPath
+}
