@@ -1,33 +1,32 @@
 // Package server serves a pickup database over HTTP.
 //
-// Start at routes.go, which declares the whole API, and request.go, which
-// runs a request. Options configures a Handler; a request is one request to one
-// route; a problem is the answer to a request that fails.
+// Options configures a Handler. Start at routes.go, which declares the whole API. serve.go
+// runs a request to one of the routes: it enters the session that the request names, waits
+// for the revision that it asks for, and calls a handler. The handlers of a resource are in
+// a file with its name, and nothing but routes.go refers to them. They use request.go, the
+// request; query.go and body.go, which parse what was sent; update.go, one transaction; and
+// send.go, tag.go and errors.go, the answers. No files refer to one another in a circle.
 //
 // A top-level array of the database is a collection of records, a top-level object
 // is a singular resource. Gin matches the path, and the current snapshot decides
 // what it names. Names and ids may contain any percent-encoded character. Paths
-// under /_/ belong to the service, so a member called _ has none.
+// under /_/ belong to the service, so a field of the database called _ has none.
 //
 // Package query and package database parse the query of a URL and select the
-// records. This package adds what HTTP needs: entity tags (tag.go), preconditions,
-// pagination headers, CSV, media types. A GET reads one snapshot. A write is one
-// transaction, and its preconditions are checked within it. stream.go sends the
-// changes of a resource as server-sent events: streamtopics.go encodes the events, and
-// streamhub.go does that once for all streams that ask for the same. changes.go has
-// the history, undo.go and snapshots.go the ways back to an earlier state. session.go
-// selects the fork of the database that a request works on, if it names a session, and
-// sessions.go has the resources under /_/sessions.
+// records. This package adds what HTTP needs: entity tags, preconditions, pagination
+// headers, CSV, media types. A GET reads one snapshot. A write is one transaction, and its
+// preconditions are checked within it. stream.go begins the streams of package live. A
+// request that names a session works on its fork of the database (sessions.go); session.go
+// has the resources under /_/sessions.
 //
-// front.go takes off what a path has before that of a route: a session, what
-// Options.Routes rewrite, and the prefix. static.go serves files where the API has
-// nothing. Middleware runs in this order, each in a file of its own: request id, metrics,
-// access log, request log, recovery from panics, headers of every answer, Host check,
-// cross-origin rules, credentials, preferences, simulation. Handlers return errors.
-// errors.go maps them to statuses, and each becomes a problem document (RFC 9457).
+// handler.go takes off what comes before the path of a route: a session, what
+// Options.Routes rewrite, and the prefix; place.go remembers how the client has addressed
+// the request. Middleware runs in this order: drain, request id, metrics (measure.go),
+// access log, request log, recovery from panics, headers of every answer (middleware.go),
+// the Host check and cross-origin rules (origin.go), credentials, preferences, simulation.
+// Handlers return errors. Package problem maps them to statuses, and each becomes a problem
+// document (RFC 9457).
 //
-// simulate.go simulates slow and failing answers: those that a request prefers
-// (simulateprefer.go), and those of rules, which simulaterules.go changes at run time.
-// wait.go delays a request, holds.go holds one until it is released, and
-// simulatefault.go cuts connections.
+// simulate.go simulates slow and failing answers as requests prefer and rules say; rules.go
+// has the resources that change rules and release requests that are held.
 package server

@@ -6,23 +6,18 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/internal/httpx"
 )
 
-// The header that names a session, the path that does so where a client cannot
-// send headers, and the defaults of Options.
+// The header that names a session, and the path that does so where a client cannot
+// send headers.
 const (
 	sessionHeader    = "Pickup-Session"
 	newSessionHeader = "Pickup-Session-New"
 	sessionPrefix    = "/_/s/"
-
-	defaultMaxSessions   = 256
-	defaultSessionIdle   = 10 * time.Minute
-	defaultSessionMemory = 256 << 20
 )
 
 // A place is how the client has addressed a request that the front has changed.
@@ -133,10 +128,7 @@ func requestIDOf(c *gin.Context) string { return c.Writer.Header().Get(httpx.Req
 // problemKey is the key of a request's *problem in its context.
 const problemKey = "problem"
 
-const (
-	simulatedHeader = "Pickup-Simulated"
-	defaultMaxDelay = time.Minute
-)
+const simulatedHeader = "Pickup-Simulated" // what was simulated
 
 // isSimulated reports whether an answer was delayed, held, or made up.
 func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }

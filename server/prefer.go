@@ -14,7 +14,7 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// The preferences of RFC 7240 that are honored, besides those of simulateprefer.go. Others
+// The preferences of RFC 7240 that are honored, besides those for simulations. Others
 // are ignored.
 const (
 	preferMinimal = "return=minimal"
@@ -24,8 +24,8 @@ const (
 	preferDefaults = "missing=default" // of a POST
 )
 
-// preferences are all that the server knows, with their values. Those of simulateprefer.go
-// are judged there.
+// preferences are all that the server knows, with their values. simulate.go judges those
+// for simulations.
 var preferences = map[string][]string{
 	"handling": {"lenient", "strict"},
 	"missing":  {"default", "null"},
