@@ -64,15 +64,6 @@ type group struct {
 	err     error // why the topic has no more events
 }
 
-// A frame is one or more events as they are sent.
-type frame struct {
-	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
-	number  uint64      // of the request; 0 if it has none
-	place   bool        // it says only where the stream is
-	data    []byte
-	waiting int // streams that have not taken it
-}
-
 const (
 	maxBacklog = 1 << 20   // bytes that one group keeps for streams that lag, besides the latest frame
 	maxTaken   = 256 << 10 // bytes that a stream takes at a time

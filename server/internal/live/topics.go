@@ -287,3 +287,12 @@ func Exists(t Topic, snap *database.Snapshot) bool {
 	r, ok := t.(Record)
 	return !ok || r.value(snap) != nil
 }
+
+// A frame is one or more events as they are sent.
+type frame struct {
+	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
+	number  uint64      // of the request; 0 if it has none
+	place   bool        // it says only where the stream is
+	data    []byte
+	waiting int // streams that have not taken it
+}

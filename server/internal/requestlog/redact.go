@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -97,23 +96,6 @@ func (a answers) redact(e Excerpt) Excerpt {
 	return redacted
 }
 
-// redact returns the request without what may be secret, and without bodies that are not
-// JSON.
-func (e *Request) redact(known answers) *Request {
-	n := *e
-	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
-	n.Query = RedactQuery(e.Query)
-	patch := IsPatch(e.Type)
-	n.Body.redact(patch)
-	n.Answer = known.redact(e.Answer)
-	if e.Problem != nil {
-		n.Problem = e.Problem.Excerpt()
-		RedactProblem(n.Problem, patch && (e.Body.cut || mentions(string(e.Body.text))))
-	}
-	n.measure()
-	return &n
-}
-
 // RedactQuery returns a query with the values hidden that may be secret.
 func RedactQuery(query string) string {
 	if query == "" {
@@ -142,6 +124,25 @@ func RedactQuery(query string) string {
 	}
 	return strings.Join(parts, "&")
 }
+
+const maxBody = 16 << 10 // bytes of an Excerpt
+
+// An Excerpt is the beginning of a body.
+type Excerpt struct {
+	text []byte
+	cut  bool
+}
+
+// Write implements io.Writer. It has no error.
+func (e *Excerpt) Write(b []byte) (int, error) {
+	n := min(len(b), maxBody-len(e.text))
+	e.text = append(e.text, b[:n]...)
+	e.cut = e.cut || n < len(b)
+	return len(b), nil
+}
+
+// Text returns the text, and whether the body is longer.
+func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
 // redact hides the values of members that may be secret. Of a JSON Patch it hides
 // all values if some word in it may be the name of a secret.

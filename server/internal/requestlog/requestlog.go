@@ -5,6 +5,7 @@ package requestlog
 import (
 	"cmp"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 // The limits of a Log.
 const (
 	maxRequests = 500
-	maxBody     = 16 << 10
 	maxSize     = 8 << 20 // of all, in bytes
 	redactAfter = time.Second
 )
@@ -58,22 +58,22 @@ func (e *Request) measure() {
 	e.size = int64(size)
 }
 
-// An Excerpt is the beginning of a body.
-type Excerpt struct {
-	text []byte
-	cut  bool
+// redact returns the request without what may be secret, and without bodies that are not
+// JSON.
+func (e *Request) redact(known answers) *Request {
+	n := *e
+	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
+	n.Query = RedactQuery(e.Query)
+	patch := IsPatch(e.Type)
+	n.Body.redact(patch)
+	n.Answer = known.redact(e.Answer)
+	if e.Problem != nil {
+		n.Problem = e.Problem.Excerpt()
+		RedactProblem(n.Problem, patch && (e.Body.cut || mentions(string(e.Body.text))))
+	}
+	n.measure()
+	return &n
 }
-
-// Write implements io.Writer. It has no error.
-func (e *Excerpt) Write(b []byte) (int, error) {
-	n := min(len(b), maxBody-len(e.text))
-	e.text = append(e.text, b[:n]...)
-	e.cut = e.cut || n < len(b)
-	return len(b), nil
-}
-
-// Text returns the text, and whether the body is longer.
-func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
 // A Log has the latest requests. They are in a ring, so that those who add one do not wait
 // for one another, nor for those who read. Its methods may be called by several goroutines
