@@ -342,6 +342,8 @@ export interface components {
             op: "created" | "updated" | "deleted";
             before?: unknown;
             after?: unknown;
+            /** @description The number of records of a collection that was made or removed, in place of before or after if these have more than 64 KiB. */
+            records?: number;
         }[] | null;
         /** @description The number of changes in each collection, if there are too many to list. */
         ChangeCounts: {
