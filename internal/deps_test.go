@@ -41,6 +41,7 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/tidwall/btree", packages: "internal/ordered internal/database"},
 	{path: "golang.org/x/crypto/", packages: "server/auth"},
 	{path: "github.com/alecthomas/kong", packages: "internal/config cmd/pickup"},
+	{path: "github.com/lmittmann/tint", packages: "cmd/pickup"},
 	{path: "github.com/pelletier/go-toml/", packages: "internal/config"},
 	{path: "pickup/filestore", packages: "filestore filestore/document filestore/internal/disk cmd/pickup"},
 }

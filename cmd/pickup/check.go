@@ -46,7 +46,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
-	maxDelay, fault := e.File.CheckSettings(e.Getenv)
+	maxDelay, fault := e.CheckSettings()
 	if fault != nil {
 		found = append(found, *fault)
 	}

@@ -80,7 +80,7 @@ func parse(args []string, e *environment) (command, error) {
 	}
 	selected := parsed.Selected()
 	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
-		if err := cmp.Or(configErr, e.File.CheckNames()); err != nil {
+		if err := cmp.Or(configErr, e.CheckNames()); err != nil {
 			return nil, err
 		}
 	}

@@ -19,59 +19,51 @@ type completionCommand struct {
 
 // The scripts complete the names of files if pickup has no completions. zsh can
 // run completions for bash.
-const (
-	bashScript = `# completion of pickup for bash: source <(pickup completion bash)
+var completions = map[string]string{
+	"bash": bashCompletion,
+	"zsh":  "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion,
+	"fish": `# completion of pickup for fish: pickup completion fish | source
+complete -c pickup -a '(pickup completion fish -- (commandline -opc)[2..-1] (commandline -ct))'
+`,
+}
+
+const bashCompletion = `# completion of pickup for bash: source <(pickup completion bash)
 _pickup() {
   local words=$(pickup completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f 1)
   COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _pickup pickup
 `
-	zshScript  = "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bashScript
-	fishScript = `# completion of pickup for fish: pickup completion fish | source
-complete -c pickup -a '(pickup completion fish -- (commandline -opc)[2..-1] (commandline -ct))'
-`
-)
 
+// run prints the script, or what the last of the words may become, with its meaning after
+// a tab. The shell selects what begins as the word does.
 func (c *completionCommand) run(_ context.Context, e *environment) error {
-	if len(c.Words) > 0 {
-		complete(e.stdout, e.parsed.Model.Node, c.Words)
-		return nil
+	words, commands := c.Words, e.parsed.Model.Children
+	if len(words) == 0 {
+		_, err := io.WriteString(e.stdout, completions[c.Shell])
+		return err
 	}
-	text := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Shell]
-	_, err := fmt.Fprint(e.stdout, text)
-	return err
-}
-
-// complete prints what the last of words may become, with its meaning after a tab.
-// The shell selects what begins as the word does.
-func complete(w io.Writer, app *kong.Node, words []string) {
-	last, previous := words[len(words)-1], ""
-	command := app.Children[0] // serve
-	if len(words) > 1 {
-		previous = words[len(words)-2]
-		named := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Name == words[0] })
-		command = app.Children[max(0, named)]
-	}
-	flags := slices.Concat(command.AllFlags(true)...)
-	values := slices.Clone(command.Positional)
+	last := words[len(words)-1]
+	command := commands[max(0, slices.IndexFunc(commands, func(n *kong.Node) bool { return len(words) > 1 && n.Name == words[0] }))] // or serve
+	flags, values := slices.Concat(command.AllFlags(true)...), command.Positional
 	for _, flag := range flags {
-		if previous == "--"+flag.Name && !flag.IsBool() {
+		if len(words) > 1 && words[len(words)-2] == "--"+flag.Name && !flag.IsBool() {
 			values, last = []*kong.Value{flag.Value}, ""
 		}
 	}
 	switch {
 	case strings.HasPrefix(last, "-"):
 		for _, flag := range flags {
-			fmt.Fprintf(w, "--%s\t%s\n", flag.Name, flag.Help)
+			fmt.Fprintf(e.stdout, "--%s\t%s\n", flag.Name, flag.Help)
 		}
 	case len(words) == 1:
-		for _, n := range app.Children {
-			fmt.Fprintf(w, "%s\t%s\n", n.Name, n.Help)
+		for _, n := range commands {
+			fmt.Fprintf(e.stdout, "%s\t%s\n", n.Name, n.Help)
 		}
 	default:
 		for _, v := range values {
-			fmt.Fprint(w, strings.ReplaceAll(v.Enum, ",", "\n"))
+			fmt.Fprint(e.stdout, strings.ReplaceAll(v.Enum, ",", "\n"))
 		}
 	}
+	return nil
 }

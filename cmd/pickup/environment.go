@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/alecthomas/kong"
@@ -62,4 +64,12 @@ func versionText() string {
 		return cmp.Or(info.Main.Version, "devel")
 	}
 	return "devel"
+}
+
+// A versionCommand prints the version.
+type versionCommand struct{}
+
+func (versionCommand) run(_ context.Context, e *environment) error {
+	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,7 +54,7 @@ func TestLogsWait(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out bytes.Buffer
 		l := newLogs(&out, terminal, false, &config.Settings{LogFormat: "auto"})
-		l.access.Info("a request")
+		l.access.Info("request", "path", "/request", "status", 200, "bytes", 0, "ms", 1.5)
 		if got := out.Len() > 0; got != terminal {
 			t.Errorf("terminal: %v; the request is written at once: %v", terminal, got)
 		}
@@ -69,7 +71,7 @@ func TestLogsGoOn(t *testing.T) {
 	full := &failingWriter{w: &out, times: 1}
 	l := newLogs(full, false, false, new(config.Settings))
 	l.log.Info("lost")
-	l.access.Info("a request")
+	l.access.Info("request", "path", "/request", "status", 200, "bytes", 0, "ms", 1.5)
 	l.log.Info("loaded")
 	if text := out.String(); !strings.Contains(text, "request") || !strings.Contains(text, "loaded") {
 		t.Errorf("after a write that failed: %q", text)
@@ -87,4 +89,65 @@ func (f *failingWriter) Write(p []byte) (int, error) {
 		return 0, errors.New("no space left on device")
 	}
 	return f.w.Write(p)
+}
+
+// TestTerminalLog writes lines for people.
+func TestTerminalLog(t *testing.T) {
+	request := func(method, path string, status, size int, ms float64, more ...any) func(*slog.Logger) {
+		return func(l *slog.Logger) {
+			l.Info("request", append([]any{"id", "X", "client", "127.0.0.1", "method", method, "path", path, "status", status, "bytes", size, "ms", ms}, more...)...)
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		log   func(*slog.Logger)
+		color bool
+		want  string // after the time; "": no line
+	}{
+		{
+			name: "list", log: request("GET", "/posts", 200, 701, 0.2, "query", "_page=1&_limit=5"),
+			want: "GET /posts?_page=1&_limit=5  200  0.2 ms  701 B",
+		},
+		{name: "no query", log: request("DELETE", "/posts/1", 200, 12_345, 12.34, "query", ""), want: "DELETE /posts/1  200  12 ms  12.3 kB"},
+		{
+			name: "error", log: request("GET", "/posts", 400, 0, 1234.5, "query", "_limt=3", "reason", "Did you mean _limit?"), color: true,
+			want: "GET /posts?_limt=3  \x1b[33m400\x1b[m  1.2 s  0 B  Did you mean _limit?",
+		},
+		{name: "large", log: request("GET", "/db", 200, 5_250_000, 45_678), color: true, want: "GET /db  \x1b[32m200\x1b[m  46 s  5.2 MB"},
+		{name: "fault", log: request("GET", "/posts", 503, 99, 9.99, "simulated", "code=503"), color: true, want: "GET /posts  \x1b[31m503\x1b[m  10.0 ms  99 B  code=503"},
+		{name: "cut", log: request("GET", "/posts", 0, 0, 0), want: "GET /posts  cut  0.0 ms  0 B"},
+		{name: "control characters", log: request("G\x1b[2J", "/a\nb", 501, 1, 1), want: `"G\x1b[2J" "/a\nb"  501  1.0 ms  1 B`},
+	} {
+		var out bytes.Buffer
+		test.log(newLogs(&out, true, test.color, &config.Settings{LogFormat: "auto"}).access)
+		checkLine(t, test.name, out.String(), test.want)
+	}
+	for _, test := range []struct {
+		name  string
+		log   func(*slog.Logger)
+		color bool
+		want  string // after the time; "": no line
+	}{
+		{name: "message", log: func(l *slog.Logger) { l.Info("loaded an edit", "n", 2, "name", "a\x1b[0m") }, want: "loaded an edit n=2 name=a?[0m"},
+		{name: "bytes", log: func(l *slog.Logger) { l.Info("\xffile", "name", "\xffile") }, want: "?ile name=?ile"},
+		{name: "quoted", log: func(l *slog.Logger) { l.Info("bad", "error", "no file \"\\x1b[2J\"") }, color: true, want: "bad \x1b[2merror=\x1b[0m\"no file \\\"\\\\033[2J\\\"\""},
+		{name: "warning", log: func(l *slog.Logger) { l.With("a", 1).Warn("careful", "b", "x y") }, want: `WRN careful a=1 b="x y"`},
+		{name: "failure", log: func(l *slog.Logger) { l.Error("bad\n\x1b[2J", "error", "x\x1b[2J\u009b") }, color: true, want: "\x1b[91mERR\x1b[0m bad??[2J \x1b[2merror=\x1b[0mx?[2J?"},
+		{name: "level", log: func(l *slog.Logger) { l.Debug("no") }},
+	} {
+		var out bytes.Buffer
+		test.log(newLogs(&out, true, test.color, &config.Settings{LogFormat: "auto"}).log)
+		checkLine(t, test.name, out.String(), test.want)
+	}
+}
+
+// checkLine checks a line of the log after its time.
+func checkLine(t *testing.T, name, line, want string) {
+	t.Helper()
+	if match := regexp.MustCompile(`^(?:\x1b\[2m)?\d\d:\d\d:\d\d(?:\x1b\[0m)? (.*)\n$`).FindStringSubmatch(line); match != nil {
+		line = match[1]
+	}
+	if line != want {
+		t.Errorf("%s: %q\nand not %q", name, line, want)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -61,11 +60,4 @@ func exitCode(err error) int {
 		return exitBroken
 	}
 	return exitFaults
-}
-
-type versionCommand struct{}
-
-func (versionCommand) run(_ context.Context, e *environment) error {
-	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
 
-	"pickup/internal/lint"
 	"pickup/internal/rawjson"
-	"pickup/internal/spell"
 )
 
 // A File has settings under the names of their flags, and the database under
@@ -158,56 +154,6 @@ func (c *File) aliases(flag *kong.Flag) []string {
 		all = append(slices.Clone(all), flag.Name)
 	}
 	return all
-}
-
-// CheckNames returns an error if the file has a name that is not a setting.
-func (c *File) CheckNames() error {
-	k, err := kong.New(new(Server))
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{"db": true}
-	for _, f := range k.Model.Flags {
-		known[f.Name] = known[f.Name] || f.Tag.Get("variable") != ""
-		for _, name := range c.aliases(f) {
-			known[name] = true
-		}
-	}
-	unknown := slices.Sorted(maps.Keys(c.values))
-	unknown = slices.DeleteFunc(unknown, func(name string) bool { return known[name] })
-	if len(unknown) == 0 {
-		return nil
-	}
-	hint := "pickup serve --help lists all settings"
-	if near := spell.Nearest(unknown[0], slices.Sorted(maps.Keys(known))); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
-		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
-	}
-	if instead := unsupported[unknown[0]]; instead != "" {
-		hint = instead
-	}
-	line, column := c.place(rawjson.Pointer(unknown[0]))
-	return Usagef("%s:%d:%d: unknown setting %q: %s", c.Name, line, column, unknown[0], hint)
-}
-
-// CheckSettings returns the longest delay that serve would allow with the file and these
-// variables, and why it would refuse the settings, nil if it would not.
-func (c *File) CheckSettings(getenv func(string) string) (maxDelay time.Duration, fault *lint.Finding) {
-	if c.Name == "" {
-		return 0, nil
-	}
-	s := &Sources{Getenv: getenv, File: c, Used: make(map[string]string)}
-	maxDelay = math.MaxInt64 // unknown: no rule is refused for it
-	server, err := s.server()
-	if err == nil {
-		maxDelay, err = server.MaxDelay, server.Settings.Check()
-	}
-	if err == nil {
-		return maxDelay, nil
-	}
-	return maxDelay, &lint.Finding{File: c.Name, Detail: strings.TrimPrefix(err.Error(), c.Name+": ")}
 }
 
 // place returns the line and column to which a pointer leads.

@@ -1,43 +1,16 @@
-// Package config has the settings of a server: their flags, variables and names in a
-// configuration file, the rules that they follow, and the files that they name.
-//
-// [Server] is everything that serve accepts, and settings.go lists most of it.
-// Credentials, TLS, routes, simulated answers and limits are each in the file of that
-// name. [Sources] finds the value of a flag that is not on the command line, and
-// [File] is a pickup.toml or pickup.json.
 package config
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 )
-
-// A Server is what serve and config accept: the database and the settings.
-type Server struct {
-	FileArgument
-	Settings
-	IDConvention
-}
-
-// A FileArgument is the FILE of a command.
-type FileArgument struct {
-	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
-}
-
-// Path returns the file to use.
-func (f FileArgument) Path(s *Sources) string {
-	return cmp.Or(f.File, s.Getenv("PICKUP_DB"), s.File.DB(), "db.json")
-}
 
 // Sources are where settings come from that are not on the command line.
 type Sources struct {
@@ -119,68 +92,4 @@ func (s *Sources) CheckRanges(flags []*kong.Flag) error {
 		}
 	}
 	return nil
-}
-
-// server returns the settings of a server without arguments, checked except for what
-// they name outside of the program.
-func (s *Sources) server() (*Server, error) {
-	var server Server
-	k, err := kong.New(&server, kong.Writers(io.Discard, io.Discard), kong.Resolvers(kong.ResolverFunc(s.Resolve)))
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := k.Parse(nil)
-	if err != nil {
-		return nil, errors.New(Plain(err))
-	}
-	if err := cmp.Or(s.CheckRanges(parsed.Flags()), s.File.CheckNames()); err != nil {
-		return nil, err
-	}
-	return &server, nil
-}
-
-// Plain returns the message of an error of the parser in our words.
-func Plain(err error) string {
-	text := err.Error()
-	for _, w := range plainWords {
-		text = w.parser.ReplaceAllString(text, w.ours)
-	}
-	return text
-}
-
-var plainWords = []struct {
-	parser *regexp.Regexp
-	ours   string
-}{
-	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
-	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
-	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
-	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
-	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file`},
-	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
-	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
-	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
-}
-
-// A UsageError is about the flags, the variables or the files that they name.
-type UsageError struct{ Err error }
-
-func (e UsageError) Error() string { return e.Err.Error() }
-func (e UsageError) Unwrap() error { return e.Err }
-
-// Usagef formats a UsageError.
-func Usagef(format string, args ...any) error {
-	return UsageError{fmt.Errorf(format, args...)}
-}
-
-// FileError returns an error about a file that a flag names.
-func FileError(flag string, err error) error {
-	var failed *fs.PathError
-	switch {
-	case !errors.As(err, &failed):
-		return Usagef("%s: %w", flag, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return Usagef("%s: %s does not exist", flag, failed.Path)
-	}
-	return Usagef("%s: cannot read %s: %w", flag, failed.Path, failed.Err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ func TestPrintChanges(t *testing.T) {
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = local })
 	var b strings.Builder
-	p := &changePrinter{w: &b, color: true}
+	p := &changePrinter{w: bufio.NewWriter(&b), color: true}
 	for _, c := range []struct {
 		name, data string
 		want       string // with <r>, <g>, <y> and <> for colors
@@ -40,15 +41,15 @@ func TestPrintChanges(t *testing.T) {
 		{name: "later", data: `{}`, want: ""}, // of a newer server
 	} {
 		b.Reset()
-		if err := p.print(event{name: c.name, data: []byte(c.data)}); err != nil {
+		if err := p.print(c.name, []byte(c.data)); err != nil {
 			t.Fatal(err)
 		}
-		got := strings.NewReplacer(red, "<r>", green, "<g>", yellow, "<y>", "\x1b[m", "<>").Replace(b.String())
+		got := strings.NewReplacer(red, "<r>", green, "<g>", yellow, "<y>", plain, "<>").Replace(b.String())
 		if got != c.want {
 			t.Errorf("%s %s\nprints\n%s\nwant\n%s", c.name, c.data, got, c.want)
 		}
 	}
-	if err := p.print(event{name: "change", data: []byte("<html>")}); err == nil {
+	if err := p.print("change", []byte("<html>")); err == nil {
 		t.Error("an event that is not JSON is not an error")
 	}
 }

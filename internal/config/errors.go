@@ -1,0 +1,54 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+)
+
+// Plain returns the message of an error of the parser in our words.
+func Plain(err error) string {
+	text := err.Error()
+	for _, w := range plainWords {
+		text = w.parser.ReplaceAllString(text, w.ours)
+	}
+	return text
+}
+
+var plainWords = []struct {
+	parser *regexp.Regexp
+	ours   string
+}{
+	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
+	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
+	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
+	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
+	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file`},
+	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
+	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
+	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
+}
+
+// A UsageError is about the flags, the variables or the files that they name.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usagef formats a UsageError.
+func Usagef(format string, args ...any) error {
+	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// FileError returns an error about a file that a flag names.
+func FileError(flag string, err error) error {
+	var failed *fs.PathError
+	switch {
+	case !errors.As(err, &failed):
+		return Usagef("%s: %w", flag, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return Usagef("%s: %s does not exist", flag, failed.Path)
+	}
+	return Usagef("%s: cannot read %s: %w", flag, failed.Path, failed.Err)
+}
