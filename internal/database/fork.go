@@ -165,7 +165,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
-	var adopted []Change
+	var adopted, missing []Change  // missing: with whole collections
 	seen := make(map[element]bool) // whether it is adopted
 	for _, ch := range changes {
 		at := element{ch.Collection, ch.ID}
@@ -188,10 +188,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
 			default:
 				seen[at] = true
-				tx.changes = append(tx.changes, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
-				if err := tx.apply(storage.Change{Collection: at.collection, ID: at.id, Value: after}); err != nil {
-					return nil, err
-				}
+				missing = append(missing, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
 			}
 		}
 		if seen[at] {
@@ -201,6 +198,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 	if conflict.Changed != nil {
 		return nil, conflict
 	}
+	tx.adopt(fork, missing)
 	return adopted, tx.judge(adopted, base)
 }
 

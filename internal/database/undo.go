@@ -72,7 +72,13 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 		return nil, nil, conflict
 	}
 	tx.undoes, tx.last = r.Rev, true
-	tx.restore(r.Before, changes, moved)
+	was := maps.Clone(tx.snap.byName)
+	restored := tx.adopt(r.Before, changes)
+	for _, c := range r.Before.list {
+		if now := tx.snap.byName[c.name]; restored[c.name] && now.isSmall() || moved[c.name] {
+			tx.reorder(now, was[c.name], c)
+		}
+	}
 	for _, ch := range changes {
 		for _, at := range tx.related(ch) {
 			if !bytes.Equal(r.Before.valueAt(at), tx.snap.valueAt(at)) {
@@ -232,32 +238,32 @@ func (tx *Tx) Reset(to *Snapshot) []Change {
 	tx.last = true
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
 	was := maps.Clone(tx.snap.byName)
-	tx.restore(to, changes, nil)
+	tx.adopt(to, changes)
 	for _, c := range to.list {
-		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.ids.member == c.ids.member && now.isSmall() {
+		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.isSmall() {
 			tx.reorder(now, was[c.name], c)
 		}
 	}
 	return changes
 }
 
-// restore makes changes that lead to elements of from, in their places if that costs
-// little. The collections in moved get the order of from whatever it costs.
-func (tx *Tx) restore(from *Snapshot, changes []Change, moved map[string]bool) {
-	was := maps.Clone(tx.snap.byName)
+// adopt makes changes that lead to elements of to, another state, without checking them:
+// an undo, a reset and the commit of a session end here. New records become the last;
+// created reports which collections have them.
+func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
 	replaced := make(map[string]bool) // as a whole
-	back := make(map[string]bool)     // has restored records
+	created = make(map[string]bool)
 	for _, ch := range changes {
-		before, now := from.byName[ch.Collection], tx.snap.byName[ch.Collection]
+		next, now := to.byName[ch.Collection], tx.snap.byName[ch.Collection]
 		switch {
 		case replaced[ch.Collection]:
-		case before == nil:
+		case next == nil:
 			tx.snap.without(ch.Collection)
 			delete(tx.mine, ch.Collection)
 			tx.changes = append(tx.changes, Change{Collection: ch.Collection})
-		case ch.ID == "" || before.ids.member != now.ids.member: // an edit of the rules may have given other keys
+		case ch.ID == "" || next.ids.member != now.ids.member: // an edit of the rules may have given other keys
 			replaced[ch.Collection] = true
-			tx.replace(before.contents())
+			tx.replace(next.contents())
 		default:
 			c, err := tx.array(ch.Collection)
 			if err != nil {
@@ -270,25 +276,23 @@ func (tx *Tx) restore(from *Snapshot, changes []Change, moved map[string]bool) {
 					continue
 				}
 				tx.set(c, ch.ID, value)
-				back[ch.Collection] = back[ch.Collection] || ch.Before == nil
+				created[ch.Collection] = created[ch.Collection] || ch.Before == nil
 				continue
 			}
 			c.remove(ch.ID)
 			tx.changes = append(tx.changes, Change{Collection: ch.Collection, ID: ch.ID, Before: ch.Before})
 		}
 	}
-	for _, c := range from.list {
-		now := tx.snap.byName[c.name]
-		if back[c.name] && now.isSmall() || moved[c.name] && !replaced[c.name] {
-			tx.reorder(now, was[c.name], c)
-		}
-	}
+	return created
 }
 
-// reorder puts the records of c that are also in from into the order of from. Each
-// other record stays in front of the record that it preceded in was, the collection
-// before tx has changed it.
+// reorder puts the records of c that are also in from into the order of from, unless an
+// edit of the rules has given c other keys. Each other record stays in front of the record
+// that it preceded in was, the collection before tx has changed it.
 func (tx *Tx) reorder(c, was, from *collection) {
+	if c.ids.member != from.ids.member {
+		return
+	}
 	ahead := make(map[string][]string) // keys, by that of the next record that is in from
 	var others []string
 	for _, r := range was.inOrder() {
