@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 )
 
 // A contract is an OpenAPI document as a client has it. Every answer to the
@@ -26,8 +27,16 @@ type contract struct {
 	stored   *database.Snapshot // what it describes
 }
 
-// isBroken reports whether stored values break the rules, and are served nevertheless.
+// isBroken reports whether stored values break the rules, or records have no id, and
+// are served nevertheless.
 func (c *contract) isBroken() bool {
+	for _, name := range c.stored.Names() {
+		for r := range c.stored.All(name) {
+			if _, ok := rawjson.Member(r.Value, c.stored.IDMember(name)); !ok && r.Value.Kind() == '{' {
+				return true
+			}
+		}
+	}
 	return slices.ContainsFunc(c.stored.Check(), func(f database.Violation) bool {
 		return !strings.Contains(f.Detail, "is the id of no record")
 	})

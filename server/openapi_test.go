@@ -47,7 +47,7 @@ func TestContract(t *testing.T) {
 	databases := []struct{ name, contents, schema string }{
 		{name: "sample", contents: string(readFile(t, "../db.json")), schema: rules},
 		{name: "odd", contents: oddDatabase, schema: rules},
-		{name: "free", contents: strings.Replace(oddDatabase, "$schema", "schema", 1)},
+		{name: "free", contents: strings.NewReplacer("$schema", "schema", `{"driverID"`, `{"id": 7, "driverID"`).Replace(oddDatabase)},
 		{
 			name: "composed", schema: composedSchema,
 			contents: `{"a":[{"id":1,"kind":"x","n":1,"state":"old"},{"id":2,"kind":"y"}],"o":{"n":1,"more":{"state":"old"}}}`,
@@ -358,5 +358,25 @@ func TestDocumentSize(t *testing.T) {
 	types := s.roundTrip(t, "GET /_/types.d.ts\n\n").body
 	if !strings.Contains(types, "export type Post = {\n  \"id\": number;\n  \"title\"?: string;") {
 		t.Errorf("the id is not required, or another field is:\n%s", types)
+	}
+}
+
+// TestIDOfRecords requires the id of a record in the document and the types, though
+// neither the rules nor all records have one.
+func TestIDOfRecords(t *testing.T) {
+	for _, rules := range []string{"", `{"properties":{"posts":{"items":{"type":"object","properties":{"id":{"type":["string","number"]}}}}}}`} {
+		s := openScript(t, `{"posts":[{"n":1}]}`, rules)
+		schemas := mapOf(mapOf(s.contract(t).doc["components"])["schemas"])
+		if got := fmt.Sprint(mapOf(schemas["Post"])["required"]); got != "[id]" {
+			t.Errorf("with the rules %q a post requires %s", rules, got)
+		}
+		for name := range schemas {
+			if strings.HasPrefix(name, "Post") && name != "Post" && mapOf(schemas[name])["required"] != nil {
+				t.Errorf("with the rules %q a %s requires %v", rules, name, mapOf(schemas[name])["required"])
+			}
+		}
+		if types := s.roundTrip(t, "GET /_/types.d.ts\n\n").body; !strings.Contains(types, "export type Post = {\n  \"id\": string | number;\n") {
+			t.Errorf("with the rules %q the types are\n%s", rules, types)
+		}
 	}
 }

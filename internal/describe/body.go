@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 )
 
 // A form is how the schema of a body differs from that of a record.
@@ -25,15 +24,10 @@ func (d *describer) body(r *record, suffix string, f form) string {
 	return name
 }
 
-// reform returns the schema of a record in that form. A member with aliases is
-// not required under either name.
+// reform returns the schema of a record in that form.
 func (d *describer) reform(r *record, f form) []byte {
-	f.optional = slices.Clone(f.optional)
-	for _, name := range r.aliases {
-		f.optional = append(f.optional, name)
-	}
 	f.required = slices.DeleteFunc(slices.Clone(f.required), func(name string) bool { return slices.Contains(f.optional, name) })
-	w := &reformer{describer: d, form: f, aliases: r.aliases}
+	w := &reformer{describer: d, form: f}
 	var all [][]byte
 	for i, pointer := range r.at {
 		if i > 0 {
@@ -48,7 +42,6 @@ func (d *describer) reform(r *record, f form) []byte {
 type reformer struct {
 	*describer
 	form
-	aliases map[string]string
 }
 
 // schema returns the schema v in the form. References are replaced by what
@@ -106,20 +99,11 @@ func (w *reformer) members(v jsontext.Value) []byte {
 	out := []byte("{")
 	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		if slices.Contains(w.without, name) {
-			continue
+		if !slices.Contains(w.without, name) {
+			out = rawjson.AppendMember(out, name, w.copy(e, w.sent))
 		}
-		out = appendSpellings(out, name, w.aliases, w.copy(e, w.sent))
 	}
 	return append(out, '}')
-}
-
-// appendSpellings appends a member under its name and its aliases.
-func appendSpellings(out []byte, name string, aliases map[string]string, rules []byte) []byte {
-	for _, name := range append([]string{name}, schema.AliasesOf(name, aliases)...) {
-		out = rawjson.AppendMember(out, name, rules)
-	}
-	return out
 }
 
 // mergePatch returns the schema of a merge patch of a record: any of its
@@ -132,7 +116,7 @@ func (d *describer) mergePatch(r *record) []byte {
 		d.properties(pointer, func(name string, v jsontext.Value) {
 			if !known[name] {
 				known[name] = true
-				members = appendSpellings(members, name, r.aliases, d.nullable(v))
+				members = rawjson.AppendMember(members, name, d.nullable(v))
 			}
 		})
 	}
@@ -170,6 +154,16 @@ func allOf(schemas [][]byte) []byte {
 		return schemas[0]
 	}
 	return slices.Concat([]byte(`{"allOf":`), array(schemas...), []byte("}"))
+}
+
+// withRequired returns a schema that also requires a member.
+func withRequired(schema jsontext.Value, name string) jsontext.Value {
+	all := quote([]string{name})
+	required, _ := rawjson.Member(schema, "required")
+	for e := range rawjson.Elements(required) {
+		all = append(all, e)
+	}
+	return rawjson.MergeMembers(schema, append(rawjson.AppendMember([]byte("{"), "required", array(all...)), '}'))
 }
 
 // array returns the JSON array of the elements.

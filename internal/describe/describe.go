@@ -64,7 +64,6 @@ type Parent struct {
 type Options struct {
 	Prefix   string   // of references to definitions, such as "#/$defs/"
 	Reserved []string // names that no definition may have
-	Aliases  bool     // describe members under their aliases too
 }
 
 // Database returns the Description of a snapshot.
@@ -121,9 +120,8 @@ type passage struct {
 // A record is a Resource with the rules for it.
 type record struct {
 	Resource
-	rules   *schema.Rules
-	at      []string          // pointers to the schemas that all describe a record
-	aliases map[string]string // accepted spellings to describe, and their members
+	rules *schema.Rules
+	at    []string // pointers to the schemas that all describe a record
 }
 
 // record names the schema of a collection's records, or of a singular resource.
@@ -143,10 +141,7 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	for _, pointer := range rules.RecordLocations() {
 		r.at = append(r.at, d.follow(pointer))
 	}
-	if d.Aliases {
-		r.aliases = rules.Aliases
-	}
-	if len(r.at) == 1 && len(r.aliases) == 0 && d.names[passage{pointer: r.at[0]}] == "" {
+	if len(r.at) == 1 && d.names[passage{pointer: r.at[0]}] == "" && (r.IDMember == "" || d.requires(r.at[0], r.IDMember)) {
 		d.names[passage{pointer: r.at[0]}] = r.Record
 	}
 	return r
@@ -166,13 +161,22 @@ func (d *describer) parents(r *record) {
 }
 
 // inferred describes a resource without rules by its data. Only the id is
-// required, if all records have one, and a body is any object.
+// required, and a body is any object.
 func (d *describer) inferred(r *record) {
-	found := inferenceOf(d.snap, r.Name, false).schema(inferring{})
+	in := inferenceOf(d.snap, r.Name, false)
+	found := jsontext.Value(in.schema(inferring{}))
 	properties, _ := rawjson.Member(found, "properties")
 	r.Members = rawjson.MemberNames(properties)
-	if slices.Contains(r.Members, r.IDMember) && d.allHaveIDs(r.Name) {
-		found = append(rawjson.AppendMember(found[:len(found)-1:len(found)-1], "required", array(quote([]string{r.IDMember})...)), '}')
+	if r.IDMember != "" && in.count('{') > 0 {
+		if !slices.Contains(r.Members, r.IDMember) {
+			r.Members = slices.Insert(r.Members, 0, r.IDMember)
+			if properties == nil {
+				properties = jsontext.Value("{}")
+			}
+			properties = rawjson.SetMember(properties, r.IDMember, `{"type":["string","number"]}`)
+			found = rawjson.MergeMembers(found, append(rawjson.AppendMember([]byte("{"), "properties", properties), '}'))
+		}
+		found = withRequired(found, r.IDMember)
 	}
 	d.define(r.Record, found)
 
@@ -192,16 +196,6 @@ func (d *describer) inferred(r *record) {
 		r.Create = r.Replace
 	}
 	d.define(r.Replace, append(body, '}'))
-}
-
-// allHaveIDs reports whether all elements of a collection have an id.
-func (d *describer) allHaveIDs(collection string) bool {
-	for r := range d.snap.All(collection) {
-		if storage.IsPositionKey(r.ID) {
-			return false
-		}
-	}
-	return true
 }
 
 // ruled describes a resource by its rules.
@@ -234,20 +228,36 @@ func (d *describer) ruled(r *record) {
 	d.define(r.MergePatch, d.mergePatch(r))
 }
 
-// stored defines the schema of a record as it is stored.
+// stored defines the schema of a record as it is stored. A record of a collection
+// has an id, whether the rules require one or not: no URL reaches it otherwise. What
+// else the rules use this schema for, such as a nested record, may be without.
 func (d *describer) stored(r *record) {
-	switch {
-	case len(r.aliases) > 0:
-		d.define(r.Record, d.reform(r, form{}))
-	case d.names[passage{pointer: r.at[0]}] == r.Record:
+	switch single := len(r.at) == 1; {
+	case single && d.names[passage{pointer: r.at[0]}] == r.Record:
 		d.define(r.Record, d.copy(rawjson.At(d.rules, r.at[0]), false))
+	case single && r.IDMember != "" && !d.requires(r.at[0], r.IDMember):
+		d.define(r.Record, withRequired(d.copy(rawjson.At(d.rules, r.at[0]), false), r.IDMember))
 	default:
 		var all [][]byte
 		for _, pointer := range r.at {
 			all = append(all, append(d.reference([]byte("{"), pointer, false), '}'))
 		}
+		if !single && r.IDMember != "" {
+			all = append(all, withRequired([]byte("{}"), r.IDMember))
+		}
 		d.define(r.Record, allOf(all))
 	}
+}
+
+// requires reports whether the schema at pointer itself requires a member.
+func (d *describer) requires(pointer, name string) bool {
+	required, _ := rawjson.Member(rawjson.At(d.rules, pointer), "required")
+	for e := range rawjson.Elements(required) {
+		if rawjson.Unquote(e) == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *describer) define(name string, schema []byte) {

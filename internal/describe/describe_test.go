@@ -54,70 +54,42 @@ func TestHistoricIsDescribed(t *testing.T) {
 			"plain":{"type":"string"},
 			"state":{"enum":["on","off","broken"],"x-historic":["broken"]}}}`)
 	snap := snapshotFor(t, s, `{"jobs":[{"id":1,"state":"broken","after":{"state":"broken"},"level":2.5}],"settings":{"state":"on"}}`)
-	direct := []string{`{"state":"broken"}`, `{"level":2.5}`}
-	nested := []string{`{"after":{"after":{"state":"broken"}}}`, `{"after":{"level":2.5}}`}
-	for _, aliases := range []bool{false, true} {
-		d := Database(snap, Options{Prefix: "#/$defs/", Aliases: aliases})
-		for _, r := range d.Resources {
-			for _, tt := range []struct {
-				name     string
-				historic []string
-				ok       bool
-			}{
-				{name: r.Record, historic: slices.Concat(direct, nested), ok: true},
-				{name: r.Create, historic: slices.Concat(direct, nested)},
-				{name: r.Replace, historic: slices.Concat(direct, nested)},
-				{name: r.MergePatch, historic: direct},
-			} {
-				if tt.name == "" {
-					continue // a singular resource is not created
-				}
-				sch := described(t, d, tt.name)
-				for _, v := range tt.historic {
-					if err := sch.Validate(value(v)); (err == nil) != tt.ok {
-						t.Errorf("%s of %s: %v", tt.name, v, err)
-					}
-				}
-				if err := sch.Validate(value(`{"state":"off","level":1,"after":{"state":"on","plain":"x"}}`)); err != nil {
-					t.Errorf("%s: %v", tt.name, err)
+	direct := []string{`{"id":1,"state":"broken"}`, `{"id":1,"level":2.5}`}
+	nested := []string{`{"id":1,"after":{"after":{"state":"broken"}}}`, `{"id":1,"after":{"level":2.5}}`}
+	d := Database(snap, Options{Prefix: "#/$defs/"})
+	for _, r := range d.Resources {
+		for _, tt := range []struct {
+			name     string
+			historic []string
+			ok       bool
+		}{
+			{name: r.Record, historic: slices.Concat(direct, nested), ok: true},
+			{name: r.Create, historic: slices.Concat(direct, nested)},
+			{name: r.Replace, historic: slices.Concat(direct, nested)},
+			{name: r.MergePatch, historic: direct},
+		} {
+			if tt.name == "" {
+				continue // a singular resource is not created
+			}
+			sch := described(t, d, tt.name)
+			for _, v := range tt.historic {
+				if err := sch.Validate(value(v)); (err == nil) != tt.ok {
+					t.Errorf("%s of %s: %v", tt.name, v, err)
 				}
 			}
-		}
-		n := 0
-		for _, def := range d.Definitions {
-			if bytes.Contains(def.Schema, []byte(`"type":"string"`)) && len(def.Schema) < 30 {
-				n++ // a schema without historic values is described once
+			if err := sch.Validate(value(`{"id":1,"state":"off","level":1,"after":{"state":"on","plain":"x"}}`)); err != nil {
+				t.Errorf("%s: %v", tt.name, err)
 			}
-		}
-		if n != 1 {
-			t.Errorf("the plain text is described %d times", n)
 		}
 	}
-}
-
-// TestAliasesAreDescribed describes members under their aliases too.
-func TestAliasesAreDescribed(t *testing.T) {
-	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["driverId"],"additionalProperties":false,
-		"properties":{"id":{"type":"integer"},"driverId":{"type":"string","x-alias":["driverID"]}}}}}}`)
-	snap := snapshotFor(t, s, `{"jobs":[]}`)
-	for _, tt := range []struct {
-		body    string
-		aliases bool
-		ok      bool
-	}{
-		{body: `{"driverId":"1"}`, aliases: false, ok: true},
-		{body: `{"driverID":"1"}`, aliases: false, ok: false},
-		{body: `{"driverId":"1"}`, aliases: true, ok: true},
-		{body: `{"driverID":"1"}`, aliases: true, ok: true},
-		{body: `{"driverID":1}`, aliases: true, ok: false},
-		{body: `{"driver_id":"1"}`, aliases: true, ok: false},
-	} {
-		d := Database(snap, Options{Prefix: "#/$defs/", Aliases: tt.aliases})
-		for _, name := range []string{d.Resources[0].Record, d.Resources[0].Create, d.Resources[0].Replace} {
-			if err := described(t, d, name).Validate(value(tt.body)); (err == nil) != tt.ok {
-				t.Errorf("%s of %s with aliases %v: %v", name, tt.body, tt.aliases, err)
-			}
+	n := 0
+	for _, def := range d.Definitions {
+		if bytes.Contains(def.Schema, []byte(`"type":"string"`)) && len(def.Schema) < 30 {
+			n++ // a schema without historic values is described once
 		}
+	}
+	if n != 1 {
+		t.Errorf("the plain text is described %d times", n)
 	}
 }
 
@@ -133,8 +105,8 @@ func TestStampsAreDescribed(t *testing.T) {
 		name, body string
 		ok         bool
 	}{
-		{name: jobs.Record, body: `{"touched":1}`},
-		{name: jobs.Record, body: `{"touched":1,"made":"x"}`, ok: true},
+		{name: jobs.Record, body: `{"id":1,"touched":1}`},
+		{name: jobs.Record, body: `{"id":1,"touched":1,"made":"x"}`, ok: true},
 		{name: jobs.Create, body: `{}`, ok: true},
 		{name: jobs.Create, body: `{"touched":1}`, ok: true},
 		{name: jobs.Create, body: `{"made":"x"}`},
@@ -163,6 +135,33 @@ func TestInferredIsDescribed(t *testing.T) {
 	for _, v := range []string{`{"id":1,"title":1}`, `{"id":1,"by":{"name":1}}`, `[]`, `{"title":"a"}`} {
 		if post.Validate(value(v)) == nil {
 			t.Errorf("a post may be %s", v)
+		}
+	}
+}
+
+// TestIDIsDescribed requires the id in records, whatever the rules and the data say,
+// but neither in bodies nor in what the rules use the same schema for.
+func TestIDIsDescribed(t *testing.T) {
+	const data = `{"tasks":[{"id":1},{"name":"x"},"y"],"jobs":[{"id":1}],"empty":[],"nameless":[{"name":"x"}],"one":{"name":"x"}}`
+	rules := schemaFor(t, `{"properties":{"tasks":{"type":"array","items":{"$ref":"#/$defs/task"}},"one":{"$ref":"#/$defs/task"},
+			"jobs":{"allOf":[{"items":{"required":["name"]}},{"items":{"$ref":"#/$defs/task"}}]}},
+		"$defs":{"task":{"type":"object","properties":{"name":{},"parts":{"items":{"$ref":"#/$defs/task"}}}}}}`)
+	for _, s := range []*schema.Schema{nil, rules} {
+		d := Database(snapshotFor(t, s, data), Options{Prefix: "#/$defs/"})
+		for _, r := range d.Resources {
+			const without = `{"name":"x","parts":[{"name":"y"}]}`
+			accepts := func(name string) bool { return described(t, d, name).Validate(value(without)) == nil }
+			if accepts(r.Record) != (r.Name == "one") {
+				t.Errorf("%s without an id: %v", r.Record, accepts(r.Record))
+			}
+			if err := described(t, d, r.Record).Validate(value(`{"id":1,` + without[1:])); err != nil {
+				t.Errorf("%s with an id: %v", r.Record, err)
+			}
+			for _, body := range []string{r.Create, r.Replace, r.MergePatch} {
+				if body != "" && !accepts(body) {
+					t.Errorf("%s needs an id", body)
+				}
+			}
 		}
 	}
 }

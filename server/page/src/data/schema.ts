@@ -88,7 +88,8 @@ export function shapeOf(name: string, schema: Obj, key: string, references: Refe
   const fields = Object.entries(members).map(([member, rule]) => {
     const to = references.find((r) => r.from === name && r.member === member)?.to ?? "";
     const field = makeField(member, isObject(rule) ? resolve(rule, schema) : {}, schema, to, member === key);
-    return { ...field, required: required.has(member), requiredOnCreate: onCreate.has(member) };
+    // The service makes the id of a record that has none.
+    return { ...field, required: required.has(member) && member !== key, requiredOnCreate: onCreate.has(member) };
   });
   fields.sort((a, b) => Number(b.name === key) - Number(a.name === key));
   const title = textOf(root["title"]) || record.slice(0, 1).toUpperCase() + record.slice(1);
