@@ -121,6 +121,7 @@ func (l webList) check(t *testing.T, path, query, condition string, want []any) 
 	}
 	if method == "GET" {
 		head := l.send("HEAD", path+"?"+query, "")
+		h.Set("Content-Length", strconv.Itoa(w.Body.Len())) // net/http counts it
 		for _, name := range []string{"Content-Type", "Content-Length", "X-Total-Count", "Content-Range", "Link", "Vary", "Cache-Control"} {
 			if head.Code != 200 || head.Header().Get(name) != h.Get(name) || head.Header().Get("ETag") != tag {
 				t.Fatalf("%s: HEAD has %s %q, GET %q", request, name, head.Header().Get(name), h.Get(name))
