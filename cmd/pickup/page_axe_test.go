@@ -100,7 +100,7 @@ func axeOfScreens(p *pageTest) {
 			p.until(`document.querySelectorAll(".spacer .row").length === 7`)
 			p.click(`[data-cell="1:1"]`)
 			p.press("Shift+Space")
-			p.clickText("Set a member")
+			p.clickText("Set a field")
 			p.until(`document.querySelector("dialog #set-member")`)
 		}},
 		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
@@ -121,7 +121,7 @@ func axeOfScreens(p *pageTest) {
 			p.press("Shift+Space")
 			p.until(`document.querySelector(".selection")`)
 		}},
-		{name: "empty", hash: "#/schedules?q=nothing+like+this", act: func() { p.sees("Nothing matches") }},
+		{name: "empty", hash: "#/schedules?q=nothing+like+this", act: func() { p.sees("No matches") }},
 		{name: "no-requests", hash: "#/_/requests", act: func() {
 			p.api("DELETE", "/_/requests", "", 204)
 			p.until(`document.querySelector(".empty .copy")`)

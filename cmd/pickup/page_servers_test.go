@@ -30,6 +30,7 @@ func TestPageServers(t *testing.T) {
 		{"memory", flatMemory},
 		{"large", hundredThousand},
 		{"read-only", readOnlyServer},
+		{"read-only user", readOnlyUser},
 		{"ephemeral", ephemeralServer},
 		{"no credentials", openServer},
 		{"public", publicServer},
@@ -91,9 +92,28 @@ func servePageOf(t *testing.T, ctx context.Context, dir string, env []string, ar
 // rows is an expression for the number of rows of the table.
 const rows = `document.querySelectorAll(".spacer .row").length`
 
-// readOnlyServer shows a read-only server: nothing offers to write.
+// readOnlyServer shows a read-only server.
 func readOnlyServer(t *testing.T, ctx context.Context) {
-	p := servePage(t, ctx, openServerEnv, "--read-only")
+	onlyReads(servePage(t, ctx, openServerEnv, "--read-only"), http.StatusMethodNotAllowed)
+}
+
+// readOnlyUser shows a server to a user who may only read.
+func readOnlyUser(t *testing.T, ctx context.Context) {
+	dir := sampleDir(t)
+	if err := os.WriteFile(dir+"/users", []byte(anna+":read-only\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := servePageOf(t, ctx, dir, nil, "--htpasswd", "users")
+	p.process.url = strings.Replace(p.url, "//", "//anna:pass%3A%20one@", 1)
+	p.url = p.process.url
+	onlyReads(p, http.StatusForbidden)
+}
+
+// anna is the line of a user with the password "pass: one".
+const anna = "anna:$2a$04$3hYRLaVzwpRIs1gHNh2dGuVQGuAizcVDvMszW08fdbs60nwwd5lbi"
+
+// onlyReads looks at screens where nothing offers to write. A write is refused with status.
+func onlyReads(p *pageTest, status int) {
 	p.open("#/schedules")
 	p.until(`document.querySelector(".foot .pill")?.textContent === "read-only" && ` + rows + ` === 7`)
 	p.want(`document.querySelector("main .primary") === null`, "true")
@@ -108,10 +128,12 @@ func readOnlyServer(t *testing.T, ctx context.Context) {
 		p.show(hash)
 		p.want(`document.querySelectorAll("main .primary").length`, "0")
 	}
-	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 405)
+	p.show("#/")
+	p.sees("You have read-only access.")
+	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, status)
 	p.show("#/_/requests")
 	p.clickText("/schedules/5")
-	p.sees("The server is read-only.")
+	p.sees("You have read-only access.")
 	p.want(`[...document.querySelectorAll(".panel button")].some(e => e.textContent === "Send again")`, "false")
 	p.quiet()
 }
@@ -389,7 +411,7 @@ func removedUser(t *testing.T, ctx context.Context) {
 			t.Fatal(err)
 		}
 	}
-	const anna = "anna:$2a$04$3hYRLaVzwpRIs1gHNh2dGuVQGuAizcVDvMszW08fdbs60nwwd5lbi\n"
+	const anna = anna + "\n"
 	const bert = "bert:$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$rYgS9ZWMuhcsFduPLSBZ9CDKEmzCq0PZcVAXzJJlUg8\n"
 	users(anna + bert)
 	p := servePageOf(t, ctx, dir, nil, "--htpasswd", "users")

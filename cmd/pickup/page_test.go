@@ -402,7 +402,7 @@ func refusedFlow(p *pageTest) {
 	}
 	p.api("PATCH", "/drivers/4", `{"driverName": "Third"}`, 200)
 	p.press("Ctrl+z")
-	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Not undone")`)
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Could not undo")`)
 	p.press("Ctrl+z")
 	p.holds(`"driverName": "Ruth Ellery"`)
 	p.console() // the browser logs the 412 and the 409
@@ -576,7 +576,7 @@ func keysFlow(p *pageTest) {
 	p.press("Alt+ArrowDown")
 	p.until(dentist)
 	p.run(`release()`)
-	p.sees("1 member of schedules 4 saved")
+	p.sees("1 field of schedules 4 saved")
 	p.want(dentist, "true")
 	p.press("Alt+ArrowUp")
 	p.until(`document.querySelector("#member-passenger")?.value === "Saved late"`)
@@ -591,7 +591,7 @@ func keysFlow(p *pageTest) {
 	p.until(`location.hash === "#/schedules/3"`)
 	p.click(`[data-cell="0:9"]`)
 	p.press("f")
-	p.sees("A filter has no list or object")
+	p.sees("Cannot filter by a list or an object")
 	p.want(`location.hash`, "#/schedules/3")
 }
 
@@ -615,7 +615,7 @@ func recordFlow(p *pageTest) {
 	p.until(`document.querySelector("#member-title")?.value === "Dentist"`)
 	p.fill("#member-title", strings.Repeat("Dentist ", 10)) // one element takes all of it
 	p.want(`document.querySelector("#member-title").value`, strings.Repeat("Dentist ", 10))
-	p.clickText("Add a member")
+	p.clickText("Add a field")
 	p.enter("tags")
 	p.run(`window.frame = requestAnimationFrame; window.requestAnimationFrame = () => {}`) // the next key comes before a frame
 	p.press("Enter")
@@ -837,7 +837,7 @@ func severalFlow(p *pageTest) {
 	p.click(`[data-cell="1:1"]`)
 	p.press("Shift+Space", "ArrowDown", "ArrowDown", "Shift+Space")
 	p.until(`document.querySelector(".selection")?.textContent.includes("2 records selected")`)
-	p.clickText("Set a member")
+	p.clickText("Set a field")
 	p.run(`const s = document.querySelector("#set-member"); s.value = "passenger"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 	p.want(`document.querySelector("dialog .primary").disabled`, "true") // there is no value yet
 	p.fill("#set-value", "Everyone")
@@ -848,7 +848,7 @@ func severalFlow(p *pageTest) {
 	p.until(cell("2", "passenger") + `?.textContent === "Jonah, with Biscuit the dog"`)
 	set := func(value string) {
 		p.clickAt(`[data-cell="1:0"]`, 12)
-		p.clickText("Set a member")
+		p.clickText("Set a field")
 		p.run(`const s = document.querySelector("#set-member"); s.value = "passenger"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
 		p.fill("#set-value", value)
 		p.click("dialog .primary")
@@ -908,8 +908,8 @@ func columnsFlow(p *pageTest) {
 	p.click("[aria-label=Columns]")
 	p.clickText("driverId")
 	p.until(columns + `.startsWith("id,title")`)
-	p.click("[aria-label='Move it down']")
-	p.click("[aria-label='Move it down']")
+	p.click("[aria-label='Move down']")
+	p.click("[aria-label='Move down']")
 	p.clickText("Done")
 	p.open("#/schedules")
 	p.until(columns + `.startsWith("id,title,passenger") && !` + columns + `.includes("driverId")`)
@@ -1009,7 +1009,7 @@ func changesFlow(p *pageTest) {
 	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("Dentist again")`)
 	p.want(`document.querySelector("#filter").value`, "nobody")
 	p.press("Enter")
-	p.sees("None of these")
+	p.sees("No matches")
 	p.show("#/_/changes?of=drivers%2F2")
 	p.until(list + `.startsWith("drivers 2")`) // the latest is of schedules
 	p.show("#/_/changes")
@@ -1017,7 +1017,7 @@ func changesFlow(p *pageTest) {
 	p.click("dialog .primary")
 	p.isSample()
 	p.until(`!document.querySelector("dialog")`)
-	p.click("[aria-label='Forget before']")
+	p.click("[aria-label='Delete before']")
 	p.until(`document.querySelector("dialog")?.textContent.includes("This cannot be undone")`)
 	p.click("dialog .danger")
 	p.until(`document.querySelector(".snapshots .feed").children.length === 0`)
@@ -1027,24 +1027,24 @@ func changesFlow(p *pageTest) {
 // problemsFlow breaks records by hand, and mends them with what the server suggests.
 func problemsFlow(p *pageTest) {
 	p.open("#/_/problems")
-	p.sees("Nothing is wrong")
+	p.sees("No problems")
 	p.save(strings.ReplaceAll(p.sample, `"Rescheduled"`, `"Resheduled"`))
 	p.until(`document.querySelector(".findings li")?.textContent.includes("db.json:")`)
 	p.until(`document.querySelector(".nav [href='#/_/problems'] .n")?.textContent === "1"`)
 	p.holdNext("request", "PATCH")
-	p.clickText("Make it “Rescheduled”")
+	p.clickText("Set it to “Rescheduled”")
 	p.until(`window.held`)
 	p.api("PATCH", "/schedules/4", `{"status": "Canceled"}`, 200)
 	p.run(`release()`)
-	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Not changed") && !document.querySelector(".findings li")`)
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Could not change it") && !document.querySelector(".findings li")`)
 	p.console() // the browser logs the 412
 	p.edit(`"Canceled"`, `"Resheduled"`)
 	p.clickText("Dismiss") // it has undone the PATCH, too
-	p.clickText("Make it “Rescheduled”")
+	p.clickText("Set it to “Rescheduled”")
 	p.isSample()
-	p.sees("Nothing is wrong")
+	p.sees("No problems")
 	p.save(strings.ReplaceAll(strings.ReplaceAll(p.sample, `"Scheduled"`, `"Sheduled"`), `"Canceled"`, `"Cancelled"`))
-	p.clickText("Make all 4 “Scheduled”") // and not the other fault
+	p.clickText("Set all 4 to “Scheduled”") // and not the other fault
 	p.sees("4 records changed")
 	p.holds(`"Cancelled"`)
 	p.want(`document.querySelectorAll(".findings li").length`, "1")
@@ -1071,7 +1071,7 @@ func problemsFlow(p *pageTest) {
 func editsFlow(p *pageTest) {
 	older := strings.Replace(p.sample, "Piano lesson", "Organ lesson", 1)
 	p.open("#/_/problems")
-	p.sees("Nothing is wrong")
+	p.sees("No problems")
 	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
 	p.api("POST", "/drivers", `{"driverName": "Zed", "cellPhone": "(603) 555-0142", "email": "zed@example.com"}`, 201)
 	p.save(older)
@@ -1081,7 +1081,7 @@ func editsFlow(p *pageTest) {
 	p.holds("Optician")
 	p.holds("Zed")
 	p.holds("Organ lesson")
-	p.sees("Nothing is wrong")
+	p.sees("No problems")
 	p.until(`document.querySelector(".toast")?.textContent.includes("Put back")`)
 
 	p.save(older)
@@ -1097,7 +1097,7 @@ func editsFlow(p *pageTest) {
 	p.save(older)
 	p.show("#/_/problems")
 	p.clickText("Dismiss")
-	p.sees("Nothing is wrong")
+	p.sees("No problems")
 	p.until(`document.querySelector("h1") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
 	if got := string(read(p.T, p.file)); got != older {
 		p.Errorf("the file is\n%s", got)
@@ -1120,7 +1120,7 @@ func relationsFlow(p *pageTest) {
 	p.save(strings.Replace(p.sample, "{", "{"+many.String(), 1))
 	p.until(`document.querySelector("main #filter") && !document.querySelector("main svg .edge")`)
 	p.fill("#filter", "nothing")
-	p.sees("None of these")
+	p.sees("No matches")
 	p.fill("#filter", "DRIVERID")
 	p.until(`document.querySelectorAll(".reflist li").length === 1`)
 }
@@ -1171,7 +1171,7 @@ func requestsFlow(p *pageTest) {
 	p.show("#/_/requests")
 	p.until(`document.querySelector(".simulation select")`)
 	p.run(`const s = document.querySelector(".simulation select"); s.value = "hold"; s.dispatchEvent(new Event("change", {bubbles: true}))`)
-	p.sees("0 requests wait")
+	p.sees("0 requests are waiting")
 	answered := make(chan int)
 	go func() {
 		status, _ := send(p.T, "GET", p.process.url+"/schedules", "")
@@ -1185,7 +1185,7 @@ func requestsFlow(p *pageTest) {
 	if status := <-answered; status != 200 {
 		p.Errorf("the status of the request that was held is %d", status)
 	}
-	p.sees("0 requests wait")
+	p.sees("0 requests are waiting")
 	p.clickText("Off")
 	p.until(`!document.querySelector(".simulation.on")`)
 	p.api("GET", "/schedules", "", 200)
@@ -1199,7 +1199,7 @@ func requestsFlow(p *pageTest) {
 	p.run(`window.realFetch = fetch;
 		window.fetch = (url, options) => /GET.*simulate$/.test(options.method + url) ? Promise.reject(new TypeError()) : realFetch(url, options)`)
 	slide(0, "100")
-	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Not changed")`)
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Could not change it")`)
 	p.run(`window.fetch = realFetch`)
 	if list := p.api("GET", "/_/simulate", "", 200); !strings.Contains(list, `"times":1`) || strings.Contains(list, `"delay"`) {
 		p.Errorf("the rules are %s", list)
@@ -1221,18 +1221,18 @@ func logFlow(p *pageTest) {
 	p.until(lines + ` === 1`)
 	p.press("Ctrl+k")
 	p.until(`document.activeElement.matches(".palette input")`)
-	p.enter("hold the")
+	p.enter("pause the")
 	p.press("Enter")
-	p.until(`document.querySelector(".top").textContent.includes("Continue")`)
+	p.until(`document.querySelector(".top").textContent.includes("Resume")`)
 	p.api("GET", "/schedules/2", "", 200)
 	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
 	p.until(`document.querySelector(".top .n")?.textContent === "2 new"`)
 	p.want(lines, "1")
 	p.clickText("writes")
 	p.until(`document.querySelector(".top .n")?.textContent === "1 new"`)
-	p.sees("None of these")
+	p.sees("No matches")
 	p.clickText("all")
-	p.clickText("Continue")
+	p.clickText("Resume")
 	p.until(lines + ` === 3`)
 	p.run(`const send = fetch; // the stream begins with a request that the page knows
 		window.fetch = (url, options) => send(url.replace(/_requests=\d+/, text => "_requests=" + (text.slice(10) - 1)), options);
@@ -1365,7 +1365,7 @@ func sessionsFlow(p *pageTest) {
 	inSession("Once more")
 	p.clickText("Reset")
 	inSession("In the session")
-	p.clickText("Look into it")
+	p.clickText("Enter")
 	p.until(`document.querySelector(".banner.session")?.textContent.includes("checkout")`)
 	p.show("#/schedules")
 	p.until(cell("4", "title") + `?.textContent === "In the session"`)
@@ -1385,7 +1385,7 @@ func sessionsFlow(p *pageTest) {
 	p.show("#/_/sessions")
 	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
 	p.clickText("End")
-	p.until(`document.querySelector("dialog")?.textContent.includes("It has changed nothing.")`)
+	p.until(`document.querySelector("dialog")?.textContent.includes("No changes.")`)
 	p.click("dialog .danger")
 	p.until(`!document.querySelector(".banner") && document.querySelector("h1")`)
 	p.show("#/schedules")

@@ -13,7 +13,7 @@ export function Banners() {
       {connection.value === "lost" && (
         <div class="banner warn" role="status">
           <Icon name="alert" />
-          The server does not answer. What you see may be old. The page continues as soon as the server is back.
+          The server does not answer. What you see may be out of date. The page continues as soon as the server is back.
         </div>
       )}
       {broken.value && (
@@ -37,10 +37,10 @@ export function Banners() {
           <span>
             This is the session <b>{session}</b>.{" "}
             {isSessionNew.value
-              ? "It is a new one: that of before has ended, with its changes."
-              : "Nothing here reaches the file."}
+              ? "It is new: the one before has ended, and its changes are lost."
+              : "What you change here does not reach the file."}
           </span>
-          <Button onClick={() => enterSession("")}>Leave it</Button>
+          <Button onClick={() => enterSession("")}>Leave</Button>
         </div>
       )}
     </>

@@ -47,7 +47,7 @@ export function useKeys(): void {
       else if (!press(key)) return;
       event.preventDefault();
     };
-    // Keys that compose a character, as those of Japanese do, have no other meaning.
+    // Keys that compose a character, as in Japanese, have no other meaning.
     const onCompose = (event: KeyboardEvent) => {
       if (event.isComposing && !(event.target as HTMLElement).closest(".editor")) event.stopPropagation();
     };

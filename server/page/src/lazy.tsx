@@ -22,7 +22,7 @@ export function loadTools(): void {
     })
     .catch(async (error: unknown) => {
       await load(); // finds out whether the user is signed out
-      if (!isSignedOut.value) toastError("A part of the page could not be loaded.", error);
+      if (!isSignedOut.value) toastError("Part of this page could not be loaded.", error);
     })
     .finally(() => {
       isLoading = false;

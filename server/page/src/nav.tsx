@@ -121,7 +121,7 @@ function Badge({ screen }: { screen: string }) {
   else if (screen === "requests") n = bundle.value?.unseenFailures.value ?? 0;
   if (n === 0) return null;
   return (
-    <span class="n bad" title={screen === "requests" ? "failed since you looked" : ""}>
+    <span class="n bad" title={screen === "requests" ? "failed since you last looked" : ""}>
       {formatCount(n)}
     </span>
   );
@@ -171,7 +171,7 @@ function Foot() {
       <ThemeButton />
       <Button
         kind="quiet"
-        label="Keys (?)"
+        label="Keyboard shortcuts (?)"
         onClick={() => {
           isHelpOpen.value = true;
         }}

@@ -70,7 +70,7 @@ function SignedOut() {
   return (
     <Dialog title="Signed out" class="whole">
       <h1>Signed out</h1>
-      <p>The server does not accept the credentials of this browser any more. What you have typed is kept.</p>
+      <p>The server no longer accepts this browser's credentials. What you have typed is kept.</p>
       <p role="alert">{error}</p>
       <Button onClick={signIn}>Sign in again</Button>
     </Dialog>

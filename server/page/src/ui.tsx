@@ -39,7 +39,7 @@ export function Copy({
     try {
       await copyText(text());
     } catch (error) {
-      toastError("Not copied.", error);
+      toastError("Could not copy.", error);
       return;
     }
     setDone(true);

@@ -16,7 +16,7 @@ export class Refused extends Error {
     super(problem.detail ?? problem.title);
   }
 
-  /** Returns what is wrong with a member or a part of it. */
+  /** Returns what is wrong with a field or a part of it. */
   faultOf(member: string): string | undefined {
     const own = pointer(member);
     return this.problem.errors?.find(
@@ -46,7 +46,7 @@ export interface RequestOptions {
   type?: string | undefined;
   tag?: string | undefined;
   signal?: AbortSignal | undefined;
-  session?: string | undefined; // instead of that of the page, "" for none
+  session?: string | undefined; // instead of the page's, "" for none
   isMinimal?: boolean; // the answer needs no body
   isNew?: boolean; // there must be none yet
 }

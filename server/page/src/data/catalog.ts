@@ -17,13 +17,15 @@ export const failure = signal<unknown>(null);
 export const collections = computed(() => status.value?.collections ?? []);
 export const objects = computed(() => status.value?.objects ?? []);
 export const relations = computed(() => status.value?.relations ?? []);
+
+/** Whether the server is read-only, or the user may only read. */
 export const isReadOnly = computed(() => status.value?.mode.readOnly === true);
 
-/** Why nothing can be written at the moment, "" if it can. A read-only server shows nothing that writes. */
-export const whyOff = computed(() => (broken.value ? "The file does not parse, so nothing is written." : ""));
+/** Why nothing can be written at the moment, "" if it can. Who may only read sees nothing that writes. */
+export const whyOff = computed(() => (broken.value ? "The file does not parse, so nothing can be written." : ""));
 
 /** Whether the page can write, and otherwise why not. */
-export const whyLocked = computed(() => (isReadOnly.value ? "The server is read-only." : whyOff.value));
+export const whyLocked = computed(() => (isReadOnly.value ? "You have read-only access." : whyOff.value));
 
 export const keyOf = (collection: string): string =>
   collections.value.find((c) => c.name === collection)?.key ?? "id";
@@ -101,7 +103,7 @@ function loadSoon(): void {
 
 onChange((revisions) => {
   loadSoon();
-  // An edit of the file may bring members that the inferred schema did not have, and so
+  // An edit of the file may bring fields that the inferred schema did not have, and so
   // may another server.
   const edited = revisions.filter((r) => r.by !== "api").flatMap(namesIn);
   void loadShapes([...new Set(edited)].filter((name) => hasCollection(name) || hasObject(name)));

@@ -42,7 +42,7 @@ export async function putBack({ rev, records }: Finding): Promise<void> {
     const answer = await ask("POST", "/_/undo", { body: JSON.stringify({ rev, only: records }), session: "" });
     toastUndo("Put back", answer.revision, undefined, "");
   } catch (error) {
-    toastError("Not put back.", error);
+    toastError("Could not put it back.", error);
   }
 }
 
@@ -51,15 +51,15 @@ export async function dismissEdit({ rev }: Finding): Promise<void> {
   try {
     await ask("DELETE", "/_/findings/" + encodeURIComponent(rev ?? ""));
   } catch (error) {
-    toastError("Not dismissed.", error);
+    toastError("Could not dismiss it.", error);
   }
   await load();
 }
 
-/** Returns the member that a finding is about, with its names from the record on. */
+/** Returns the field that a finding is about, with its names from the record on. */
 export const memberNames = (finding: Finding): string[] => pointerNames(finding.pointer ?? "").slice(2);
 
-/** What is wrong with members of records, by the collection and the id. */
+/** What is wrong with fields of records, by the collection and the id. */
 const wrong = computed(() => {
   const all = new Map<string, Map<string, string>>();
   for (const finding of findings.value ?? []) {
@@ -70,6 +70,6 @@ const wrong = computed(() => {
   return all;
 });
 
-/** Returns what is wrong with the members of a record of the file. */
+/** Returns what is wrong with the fields of a record of the file. */
 export const faultsOf = (collection: string, id: string): ReadonlyMap<string, string> | undefined =>
   session.value ? undefined : wrong.value.get(collection + "/" + id);

@@ -58,11 +58,11 @@ export const isObject = (value: Json | undefined): value is Obj =>
 export const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
   a === b || stringify(a) === stringify(b);
 
-/** Returns the member of a record. A name such as "constructor" is a member like any other. */
+/** Returns the field of a record. A name such as "constructor" is a field like any other. */
 export const memberOf = (record: Obj | undefined, name: string): Json | undefined =>
   record && Object.hasOwn(record, name) ? record[name] : undefined;
 
-/** Returns a record without a member, or with a new value of it. */
+/** Returns a record without a field, or with a new value of it. */
 export function withMember(record: Obj, name: string, value: Json | undefined): Obj {
   const entries = Object.entries(record).filter(([other]) => other !== name || value !== undefined);
   const at = entries.findIndex(([other]) => other === name);
@@ -87,13 +87,13 @@ export const pointerNames = (text: string): string[] =>
     .slice(1)
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Returns the names of the members that differ. */
+/** Returns the names of the fields that differ. */
 export function differing(from: Obj | undefined, to: Obj | undefined): string[] {
   const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
   return [...names].filter((name) => !isEqual(memberOf(from, name), memberOf(to, name)));
 }
 
-/** Returns the JSON Patch from one object to another, member by member, so that other members keep their bytes. */
+/** Returns the JSON Patch from one object to another, field by field, so that other fields keep their bytes. */
 export function difference(from: Obj, to: Obj): Operation[] {
   return differing(from, to).map((name) => {
     const value = memberOf(to, name),

@@ -94,7 +94,7 @@ export function parseTerm(typed: string, members: string[]): Term | null {
   return { member, operator: signs[sign] ?? "eq", value };
 }
 
-/** Returns the query with a condition. It replaces one on the same member with the same operator. */
+/** Returns the query with a condition. It replaces one with the same field and operator. */
 export function withTerm(query: Query, term: Term): Query {
   const others = query.terms.filter((t) => t.member !== term.member || t.operator !== term.operator);
   return { ...query, terms: [...others, term] };

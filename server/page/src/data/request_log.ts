@@ -1,4 +1,4 @@
-// Which of the latest requests have been seen, and the list that stands still.
+// Which of the latest requests have been seen, and the list, which can be paused.
 import { computed, signal } from "@preact/signals";
 import { requests, type LoggedRequest } from "./live.ts";
 
@@ -18,26 +18,26 @@ export function setSeen(): void {
   sessionStorage.setItem("pickup.seen", String(seenUntil.value));
 }
 
-/** The list while it stands still, null while it follows. */
-export const held = signal<LoggedRequest[] | null>(null);
+/** The list while it is paused, null while it follows. */
+export const paused = signal<LoggedRequest[] | null>(null);
 
 let isByHand = false; // and not because the list is scrolled
 
-export function hold(on: boolean, byHand: boolean): void {
+export function pause(on: boolean, byHand: boolean): void {
   isByHand = on && byHand;
-  held.value = on ? (requests.value ?? []) : null;
+  paused.value = on ? (requests.value ?? []) : null;
 }
 
-/** Keeps the list still while somebody reads further down, unless it is held by hand anyway. */
-export function holdWhileAway(isAway: boolean): void {
-  if (!isByHand && isAway !== (held.value !== null)) hold(isAway, false);
+/** Pauses the list while somebody reads further down, unless it is paused by hand anyway. */
+export function pauseWhileAway(isAway: boolean): void {
+  if (!isByHand && isAway !== (paused.value !== null)) pause(isAway, false);
 }
 
-/** Returns the requests that came after those of a list that stands still. */
+/** Returns the requests that came after the list was paused. */
 export function newer(): LoggedRequest[] {
-  if (!held.value) return [];
+  if (!paused.value) return [];
   const now = requests.value ?? [],
-    latest = held.value[0]?.id,
+    latest = paused.value[0]?.id,
     at = now.findIndex((request) => request.id === latest);
   return at < 0 ? now : now.slice(0, at);
 }

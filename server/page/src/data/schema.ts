@@ -27,7 +27,7 @@ export interface Field {
   historic: Json[]; // choices that no new record may have
   collection: string; // that a reference leads to
   isTyped: boolean; // its values are of one type, apart from null
-  isNumeric: boolean; // its values are numbers, those of a reference, too
+  isNumeric: boolean; // its values are numbers, also as a reference
   isTextual: boolean; // its values may be strings
   isNullable: boolean; // the rules name null as a value
   example: Json | undefined;
@@ -37,23 +37,23 @@ export interface Shape {
   name: string;
   title: string;
   description: string;
-  key: string; // the member with the id
+  key: string; // the field with the id
   fields: Field[];
 }
 
-/** A reference from a member of one collection to another collection. */
+/** A reference from a field of one collection to another collection. */
 export interface Reference {
   from: string;
   member: string;
   to: string;
 }
 
-/** Returns the field of a member, also of one that the schema does not name. */
+/** Returns the field of a name, also of one that the schema does not have. */
 export function fieldOf(shape: Shape, name: string): Field {
   return shape.fields.find((field) => field.name === name) ?? makeField(name, {}, {}, "");
 }
 
-/** Replaces a reference to a definition by the definition. Members next to $ref win. */
+/** Replaces a reference to a definition by the definition. Keywords next to $ref win. */
 function resolve(schema: Obj, root: Obj): Obj {
   let found = schema;
   for (let i = 0; i < 20 && typeof found["$ref"] === "string"; i++) {

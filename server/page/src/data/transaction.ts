@@ -15,7 +15,7 @@ export async function changeRecords(
   change: (path: string, id: string) => Operation[],
   done: string,
 ): Promise<void> {
-  if (hasCollection("db")) throw new Error("The collection called db is in the way of the transaction.");
+  if (hasCollection("db")) throw new Error("The page cannot change several records at once, because a collection is called db.");
   const key = keyOf(collection);
   const records = await read<Obj[]>(`${pathOf(collection)}?_fields=${encodeURIComponent(key)}`);
   const tests: Operation[] = [],
@@ -28,7 +28,7 @@ export async function changeRecords(
     tests.push({ op: "test", path: path + pointer(key), value: id });
     operations.push(...change(path, String(id)));
   }
-  if (tests.length !== ids.size) throw new Error("Some of these records do not exist any more.");
+  if (tests.length !== ids.size) throw new Error("Some of these records no longer exist.");
   const answer = await ask("PATCH", prefix.value + "/db", {
     body: stringify([...tests, ...operations] as unknown as Json),
     type: "application/json-patch+json",

@@ -4,7 +4,7 @@ import { announce, dismiss, toast, toastError } from "../messages.tsx";
 
 interface Made {
   message: number;
-  session: string | undefined; // instead of that of the page, "" for the file
+  session: string | undefined; // instead of the page's, "" for the file
 }
 
 const made = new Map<string, Made>(); // the latest revisions, the newest last
@@ -39,7 +39,7 @@ export function toastUndo(text: string, revision: string, onDone?: () => void, s
       announce("Undone");
       onDone?.();
     } catch (error) {
-      toastError("Not undone.", error);
+      toastError("Could not undo.", error);
     }
   };
   made.set(revision, { message: toast(text, { action: { name: "Undo", run } }), session });
@@ -55,13 +55,13 @@ export function forgetSession(name: string): void {
 export async function undoLast(): Promise<void> {
   const revision = [...made.keys()].at(-1);
   if (!revision) {
-    announce("There is nothing to undo");
+    announce("Nothing to undo");
     return;
   }
   try {
     await undo(revision);
     toast("Undone");
   } catch (error) {
-    toastError("Not undone.", error);
+    toastError("Could not undo.", error);
   }
 }

@@ -1,5 +1,5 @@
-// Editing a cell in its place: one member is written, on condition that its
-// record is unchanged. The edit is that of a record, wherever its row moves.
+// Editing a cell in its place: one field is written, on condition that its
+// record is unchanged. The edit belongs to a record, wherever its row moves.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, get, messageOf, pathOf, Refused, type Answer } from "../data/api.ts";
 import { idOf, isReadOnly, whyOff } from "../data/catalog.ts";
@@ -85,7 +85,7 @@ export function useCellEdit(
     const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, tag: "", error: "" };
     lastRow.current = row;
     setCell(edit);
-    // The tag has to be that of the value that the person sees.
+    // The tag must belong to the value that the person sees.
     try {
       const answer = await get(pathOf(shape.name, id)),
         now = memberOf(answer.data as Obj, field.name);
@@ -186,20 +186,20 @@ export function useCellEdit(
         const now = await get(pathOf(shape.name, id));
         await write(id, field.name, field.required ? null : nothingOf(field, was), now.tag);
       } catch (error) {
-        toastError("Not changed.", error);
+        toastError("Could not change it.", error);
       }
     },
   };
 }
 
-/** Somebody else has changed a member. */
+/** Somebody else has changed a field. */
 class Changed extends Error {
   constructor(
     member: string,
     readonly now: Answer,
   ) {
     const value = describe(memberOf(now.data as Obj, member));
-    super(`Somebody has changed this record. ${member} is now ${value}. Press Enter again to replace it.`);
+    super(`Somebody else has changed this record. ${member} is now ${value}. Press Enter again to replace it.`);
   }
 }
 
@@ -215,5 +215,5 @@ async function explain(error: unknown, path: string, member: string): Promise<un
 
 /** Reports what was typed into a cell that is not there any more. */
 function toastLost(shape: Shape, { id, member, draft }: CellEdit, error: unknown = ""): void {
-  toastError(`${member} of ${shape.name} ${id} was not saved. You have typed “${draft}”.`, error);
+  toastError(`${member} of ${shape.name} ${id} was not saved. You had typed “${draft}”.`, error);
 }

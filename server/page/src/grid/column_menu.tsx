@@ -59,8 +59,8 @@ export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuPr
           <Button icon="sortup" onClick={() => onSort(selected)}>
             Sort
           </Button>
-          <Button icon="up" label="Move it up" onClick={() => move(-1)} />
-          <Button icon="down" label="Move it down" onClick={() => move(1)} />
+          <Button icon="up" label="Move up" onClick={() => move(-1)} />
+          <Button icon="down" label="Move down" onClick={() => move(1)} />
           <Button onClick={() => widen(-widthStep)}>Narrower</Button>
           <Button onClick={() => widen(widthStep)}>Wider</Button>
         </div>

@@ -47,7 +47,7 @@ export function resetColumns(collection: string): void {
 const maxColumns = 200; // more are in the record
 const sampled = 40; // records
 
-/** Returns all columns: the id, the members of the rules, and those that records have besides. */
+/** Returns all columns: the id, the fields of the rules, and those that records have besides. */
 export function useAllColumns(rows: Rows, shape: Shape): Field[] {
   const seen = useRef(new Set<string>());
   void rows.version.value;

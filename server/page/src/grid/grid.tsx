@@ -169,13 +169,13 @@ export function Grid(props: GridProps) {
     else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
     else if (event.key === " " || letter === "o") onOpen(id);
     else if (letter === "f") {
-      if (typeof value === "object" && value !== null && !isNumber(value)) announce("A filter has no list or object");
+      if (typeof value === "object" && value !== null && !isNumber(value)) announce("Cannot filter by a list or an object");
       else onFilter(field.name, value, event.shiftKey);
     } else if (event.key === "Delete") void edit.clear(row, column);
     else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
       void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(
         () => announce("Copied"),
-        (error: unknown) => toastError("Not copied.", error),
+        (error: unknown) => toastError("Could not copy.", error),
       );
     } else if (event.key === "Escape") document.getElementById("filter")?.focus();
     else return;
@@ -299,7 +299,7 @@ export function Grid(props: GridProps) {
 function NoRows({ isFiltered, onNew }: { isFiltered: boolean; onNew: () => void }) {
   if (isFiltered) {
     return (
-      <Empty icon="filter" title="Nothing matches">
+      <Empty icon="filter" title="No matches">
         <p>No record meets all of these conditions. Remove one above.</p>
       </Empty>
     );
@@ -482,7 +482,7 @@ function useStill(scroller: { current: HTMLElement | null }, id: string | undefi
   }, [id, row]);
 }
 
-/** Returns who changed a record, and its marks: the members that changed, or "*" for a new record. */
+/** Returns who changed a record, and its marks: the fields that changed, or "*" for a new record. */
 function marksOf(fresh: ReadonlyMap<string, Author>, id: string): string {
   if (fresh.size === 0 || id === "") return "";
   const own = [...fresh].filter(([mark]) => mark === id || mark.startsWith(id + "/"));

@@ -17,8 +17,8 @@ interface RowProps {
   active: number; // the column with the tab stop, or -1
   isOpened: boolean;
   isSelected: boolean;
-  fresh: string; // who has just changed it, and the members, one a line
-  faults: ReadonlyMap<string, string> | undefined; // by member
+  fresh: string; // who has just changed it, and the fields, one a line
+  faults: ReadonlyMap<string, string> | undefined; // by field
   edit: CellEdit | null;
   onEdit: OnInput;
   card: Shape | null; // on a phone

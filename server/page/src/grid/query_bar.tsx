@@ -214,7 +214,7 @@ function example(shape: Shape): string {
     text && text.name + "~…",
     ordered && ordered.name + ">=…",
   ];
-  return terms.filter(Boolean).slice(0, 2).join(", ") || "member=value";
+  return terms.filter(Boolean).slice(0, 2).join(", ") || "field=value";
 }
 
 interface Suggestion {
@@ -260,7 +260,7 @@ interface KnownValue {
 const asked = 20; // values
 const askAfter = 100; // ms
 
-/** Returns the values of a member that contain what is typed, the most frequent first. */
+/** Returns the values of a field that contain what is typed, the most frequent first. */
 function useValues(collection: string, field: Field | undefined, text: string): KnownValue[] {
   const [found, setFound] = useState<{ of: string; list: KnownValue[] }>({ of: "", list: [] });
   const name = field?.name ?? "";
@@ -291,7 +291,7 @@ function suggestMembers(typed: string, shape: Shape, query: Query): Suggestion[]
     note: noteOf(field),
     completion: field.name + (field.kind === "time" || field.kind === "number" ? ">=" : "="),
   }));
-  if (typed) found.unshift({ text: typed, note: "in any member", query: { ...query, q: typed } });
+  if (typed) found.unshift({ text: typed, note: "in any field", query: { ...query, q: typed } });
   return found;
 }
 

@@ -28,7 +28,7 @@ export class Rows {
   readonly error = signal<unknown>(null);
   readonly milliseconds = signal(0);
 
-  /** What has just changed, "id/member" or "id" for a new record, and who changed it. */
+  /** What has just changed, "id/field" or "id" for a new record, and who changed it. */
   readonly fresh = signal<ReadonlyMap<string, Author>>(new Map());
 
   /** The row with the tab stop: its block is kept wherever the list is scrolled to. */

@@ -28,7 +28,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
       await copyText(write(isWhole ? loaded : await readRecords(shape.name, [...selected])));
       announce("Copied");
     } catch (error) {
-      toastError("Not copied.", error);
+      toastError("Could not copy.", error);
     }
   };
   const remove = async () => {
@@ -45,7 +45,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
       <span class="grow" />
       <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
       <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>
-      <WriteButton onClick={() => setSetting(true)}>Set a member</WriteButton>
+      <WriteButton onClick={() => setSetting(true)}>Set a field</WriteButton>
       <WriteButton icon="trash" onClick={() => void remove()}>
         Delete
       </WriteButton>
@@ -96,11 +96,11 @@ function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
     }
   };
   return (
-    <Dialog title="Set a member" onClose={() => onClose(false)}>
-      <h2>Set a member of {count(selected.size, "record")}</h2>
+    <Dialog title="Set a field" onClose={() => onClose(false)}>
+      <h2>Set a field of {count(selected.size, "record")}</h2>
       <div class="form">
         <div class="field">
-          <label for="set-member">Member</label>
+          <label for="set-member">Field</label>
           <select
             id="set-member"
             value={name}

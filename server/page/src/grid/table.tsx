@@ -67,9 +67,9 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     try {
       const ids = await rows.idsOf(from, Math.min(to, from + mostSelected));
       setSelected((now) => new Set([...now, ...ids].slice(0, mostSelected)));
-      if (to - from > mostSelected) toast(`Only ${formatCount(mostSelected)} records can be selected.`);
+      if (to - from > mostSelected) toast(`At most ${formatCount(mostSelected)} records can be selected.`);
     } catch (error) {
-      toastError("Not selected.", error);
+      toastError("Could not select them.", error);
     }
   };
   const selectAll = () => {

@@ -223,7 +223,7 @@ export function useDraft(path: string, source: Source) {
       setTyped(rest);
     },
 
-    /** Sets a member, or removes it. */
+    /** Sets a field, or removes it. */
     set: (name: string, next: Json | undefined) => {
       setTyped(new Map([...typed].filter(([other]) => other !== name)));
       setFaults(faults.filter((f) => f.pointer !== pointer(name)));

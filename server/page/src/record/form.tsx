@@ -1,4 +1,4 @@
-// A record as a form: an input for each member.
+// A record as a form: an input for each field.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "../icons.tsx";
@@ -17,7 +17,7 @@ interface FormProps {
 
 export const maxMembers = 300; // inputs; a record with more is edited as JSON
 
-/** Returns the fields of the members that a form has inputs for. added are names that a person has added. */
+/** Returns the fields that a form has inputs for. added are names that a person has added. */
 export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: string[] = []): Field[] {
   const names = new Set([
     ...shape.fields.map((field) => field.name),
@@ -49,7 +49,7 @@ export function Form({ draft, shape, isNew, isLocked }: FormProps) {
           isLocked={isLocked}
         />
       ))}
-      {hidden > 0 && <p class="dim">{hidden} more members are in the JSON tab.</p>}
+      {hidden > 0 && <p class="dim">{hidden} more fields are in the JSON tab.</p>}
       {!isLocked && <AddMember onAdd={add} />}
     </div>
   );
@@ -93,7 +93,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
             type="button"
             class="link"
             onClick={() => draft.set(name, was)}
-            aria-label={"Discard the change of " + name}
+            aria-label={"Discard the change to " + name}
           >
             Discard
           </button>
@@ -133,7 +133,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
   );
 }
 
-/** Returns what tells an empty text, null and a missing member apart. */
+/** Returns what tells an empty text, null and a missing field apart. */
 function placeholderFor(field: Field, value: Json | undefined, isNew: boolean): string {
   if (value === null) return "null";
   if (value !== undefined) return "empty text";
@@ -190,7 +190,7 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
     return (
       <div>
         <Button kind="quiet" icon="plus" class="add" onClick={open}>
-          Add a member
+          Add a field
         </Button>
       </div>
     );
@@ -204,7 +204,7 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   return (
     <div class="field">
       <div class="field-head">
-        <label for="new-member">Name of the member</label>
+        <label for="new-member">Name of the field</label>
       </div>
       <div class="row-of">
         <input
@@ -226,7 +226,7 @@ function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
   );
 }
 
-/** Returns what is wrong with a member and its parts. The label has its name. */
+/** Returns what is wrong with a field and its parts. The label has its name. */
 function faultText(draft: Draft, name: string): string {
   const own = pointer(name);
   const found = draft.faults.filter((fault) => fault.pointer === own || fault.pointer.startsWith(own + "/"));

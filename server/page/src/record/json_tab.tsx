@@ -39,7 +39,7 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
         const twice = repeatedName(text);
         if (twice !== undefined) change.current(null, `“${twice}” is there twice.`);
         else if (isObject(value)) change.current(value, "");
-        else change.current(null, "A record is an object: { … }");
+        else change.current(null, "A record must be an object: { … }");
       } catch (e) {
         change.current(null, messageOf(e));
       }

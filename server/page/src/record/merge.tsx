@@ -1,4 +1,4 @@
-// A record that two have changed: members that only one has changed are taken
+// A record that two have changed: fields that only one has changed are taken
 // over, and a person chooses for the others.
 import { useState } from "preact/hooks";
 import { Icon } from "../icons.tsx";
@@ -51,11 +51,11 @@ export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergePro
       )}
       {conflicting.length > 0 && (
         <>
-          <p>You have both changed:</p>
+          <p>You both changed:</p>
           <table>
             <thead>
               <tr>
-                <th scope="col">member</th>
+                <th scope="col">field</th>
                 <th scope="col">mine</th>
                 <th scope="col">theirs</th>
               </tr>

@@ -1,8 +1,8 @@
-// One record: its members as a form or as JSON, what refers to it, and its end.
+// One record: its fields as a form or as JSON, what refers to it, and its end.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, pathOf, Refused, session } from "../data/api.ts";
-import { idOf, isReadOnly, shapeFor, status, whyOff } from "../data/catalog.ts";
+import { idOf, isReadOnly, shapeFor, status, whyLocked, whyOff } from "../data/catalog.ts";
 import { useDraft, type Draft } from "./draft.ts";
 import { fieldsOf, Form, maxMembers } from "./form.tsx";
 import { Icon } from "../icons.tsx";
@@ -59,7 +59,7 @@ export function RecordPanel({
 
   const save = async () => {
     if (isReadOnly.value) return;
-    if (whyOff.value) return void toastError("Not saved.", new Error(whyOff.value));
+    if (whyOff.value) return void toastError("Could not save.", new Error(whyOff.value));
     const saved = await draft.save();
     if (!saved) {
       requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
@@ -70,7 +70,7 @@ export function RecordPanel({
     const newID = idOf(collection, saved.record);
     const text = isNew
       ? `${shape.title} ${newID} created`
-      : `${count(saved.members, "member")} of ${collection} ${id ?? ""} saved`;
+      : `${count(saved.members, "field")} of ${collection} ${id ?? ""} saved`;
     toastUndo(text, saved.revision);
     if (isNew) go(href([collection, newID], query));
   };
@@ -180,10 +180,10 @@ export function RecordPanel({
             <a
               class="button quiet square"
               href={href(["_", "changes"], `of=${encodeURIComponent(collection + (id === null ? "" : "/" + id))}`)}
-              title="Its changes"
+              title="Changes to this record"
             >
               <Icon name="history" />
-              <span class="offscreen">Its changes</span>
+              <span class="offscreen">Changes to this record</span>
             </a>
           )}
           <span class="grow dim">{footText(draft, isNew)}</span>
@@ -227,7 +227,7 @@ async function create(collection: string, record: Obj, query: string): Promise<v
     toastUndo(`${collection} ${id} created`, answer.revision);
     go(href([collection, id], query));
   } catch (error) {
-    toastError("Not created.", error);
+    toastError("Could not create it.", error);
   }
 }
 
@@ -265,7 +265,7 @@ interface TabsProps {
 function Tabs({ tab, canChange, onChange, children }: TabsProps) {
   const select = (next: Tab) => {
     if (canChange) onChange(next);
-    else announce("The text has to be JSON first");
+    else announce("Correct the JSON first");
   };
   return (
     <div class="tabs">
@@ -310,13 +310,12 @@ function requestOf(draft: Draft, path: string, isNew: boolean): RequestText {
 }
 
 function footText(draft: Draft, isNew: boolean): string {
-  if (isReadOnly.value) return "The server is read-only.";
-  if (whyOff.value) return whyOff.value;
+  if (whyLocked.value) return whyLocked.value;
   if (draft.conflict) return "Merge first";
   if (draft.refusal) return "Not saved";
   if (isNew) return "";
   const names = new Set([...differing(draft.base, draft.value), ...draft.typed.keys()]);
-  return draft.isDirty ? count(names.size, "member") + " changed" : "Saved";
+  return draft.isDirty ? count(names.size, "field") + " changed" : "Saved";
 }
 
 /** Why the record is not shown. One that was deleted can be made again of what was typed. */
@@ -331,7 +330,7 @@ function LoadError({ draft, collection, query }: { draft: Draft; collection: str
     <>
       <ErrorBox
         error={draft.error}
-        title={draft.error instanceof Refused ? draft.error.problem.title : "Not shown"}
+        title={draft.error instanceof Refused ? draft.error.problem.title : "Could not load this"}
       />
       {isGone && (
         <div class="row-of">

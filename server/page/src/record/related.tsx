@@ -16,7 +16,7 @@ export interface Referring {
   first: Obj[];
 }
 
-/** Returns the records that refer to one, by collection and member. */
+/** Returns the records that refer to one, by collection and field. */
 export async function referringTo(collection: string, id: string, shown: number): Promise<Referring[]> {
   const found = await Promise.all(
     relations.value

@@ -22,7 +22,7 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
     setError("");
     referringTo(collection, id, 1).then(
       (list) => setReferring(list.filter((group) => group.total > 0)),
-      (e: unknown) => setError("What refers to it is not known. " + reasonOf(e)),
+      (e: unknown) => setError("Could not find out what refers to it. " + reasonOf(e)),
     );
   };
   useEffect(look, [collection, id]);
@@ -72,7 +72,7 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
         </p>
       )}
       <div class="row-of end">
-        <Button onClick={() => onClose(false)}>Keep it</Button>
+        <Button onClick={() => onClose(false)}>Cancel</Button>
         <Button kind="danger" disabled={referring === null} onClick={() => void remove()}>
           Delete
         </Button>
@@ -88,11 +88,11 @@ function effectOf(group: Referring, withThem: boolean): string {
   if (withThem) return `${refer} and will be deleted, too.`;
   switch (group.onDelete) {
     case "restrict":
-      return `${refer}. The rules refuse to delete it while they do.`;
+      return `${refer}. The rules do not allow it to be deleted while they do.`;
     case "cascade":
-      return `${refer}. By the rules they are deleted with it.`;
+      return `${refer}. The rules delete them with it.`;
     case "set-null":
-      return `${refer}. By the rules their ${group.member} becomes null.`;
+      return `${refer}. The rules set their ${group.member} to null.`;
   }
   return `${refer} and will refer to nothing.`;
 }

@@ -35,7 +35,7 @@ export function Changes() {
       {all !== null && all.length > 0 && <Filter of={of} />}
       {historyError.value !== null && <ErrorBox error={historyError.value} />}
       {all === null && historyError.value === null && <Skeleton count={3} />}
-      {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="None of these" />}
+      {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="No matches" />}
       {all?.length === 0 && (
         <Empty icon="history" title="Nothing has changed yet">
           <p>
@@ -107,7 +107,7 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
       await undo(revision.rev);
       announce("Undone");
     } catch (error) {
-      toastError("Not undone.", error);
+      toastError("Could not undo.", error);
     }
   };
   return (
@@ -186,7 +186,7 @@ export function Author({ revision }: { revision: Revision }) {
   return <span class={"pill " + hue}>{text}</span>;
 }
 
-/** What an update has changed, member by member. */
+/** What an update has changed, field by field. */
 function Difference({ change }: { change: Change }) {
   if (change.op !== "updated") return null;
   const before = asObject(change.before),

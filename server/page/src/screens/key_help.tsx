@@ -21,7 +21,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
     place: "In a record",
     list: [
       [control + " S, " + control + " Enter", "save"],
-      ["Alt ↑ ↓", "record above, below; in the table, too"],
+      ["Alt ↑ ↓", "record above or below; in the table, too"],
       [control + " ] [", "indent, in JSON"],
       ["Esc", "back to the table"],
     ],
@@ -29,7 +29,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
   {
     place: "In a table",
     list: [
-      ["← ↑ → ↓", "move; with " + control + " to the end"],
+      ["← ↑ → ↓", "move; with " + control + ", to the end"],
       ["Home End PgUp PgDn", "move further"],
       ["Enter, F2", "edit; Enter saves, Esc cancels"],
       ["Tab", "save, and move right"],
@@ -56,8 +56,8 @@ export function KeyHelp() {
     localStorage.setItem("pickup.letters", on ? "on" : "off");
   };
   return (
-    <Dialog title="Keys" class="wide" onClose={close}>
-      <h2>Keys</h2>
+    <Dialog title="Keyboard shortcuts" class="wide" onClose={close}>
+      <h2>Keyboard shortcuts</h2>
       <div class="columned">
         {keys.map(({ place, list }) => (
           <section key={place} class="keys">
@@ -81,7 +81,7 @@ export function KeyHelp() {
           checked={hasLetters.value}
           onChange={(event) => setLetters(event.currentTarget.checked)}
         />
-        Use keys of a single letter (switch off for speech input)
+        Use single-letter shortcuts (switch off for speech input)
       </label>
       <div class="row-of end">
         <Button autofocus onClick={close}>

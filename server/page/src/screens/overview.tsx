@@ -47,7 +47,7 @@ function Contents() {
               Refers to
             </th>
             <th scope="col" class="phone-no">
-              Members
+              Fields
             </th>
           </tr>
         </thead>
@@ -96,7 +96,7 @@ function CollectionRow({ collection: { name, count: records } }: { collection: C
   );
 }
 
-const listed = 20; // members
+const listed = 20; // fields
 
 function membersOf(name: string): string {
   const names = shapeFor(name).fields.map((field) => field.name);

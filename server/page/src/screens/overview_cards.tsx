@@ -30,13 +30,13 @@ export function EmptyFile() {
     try {
       await ask("PATCH", prefix.value + "/db", { body, type: "application/json-patch+json", isMinimal: true });
     } catch (error) {
-      toastError("Not created.", error);
+      toastError("Could not create it.", error);
     }
   };
   return (
     <Empty icon="braces" title="Nothing is served yet">
       <p>
-        Add a member to the file, <span class="code">"posts": []</span>, and save it. It is a collection, and
+        Add a field to the file, <span class="code">"posts": []</span>, and save it. It becomes a collection, and
         appears here at once.
       </p>
       {!isReadOnly.value && (
@@ -53,7 +53,7 @@ export function EmptyFile() {
             onInput={(event) => setName(event.currentTarget.value)}
           />
           <WriteButton kind="primary" onClick={() => void create()}>
-            Make a collection
+            Create the collection
           </WriteButton>
         </form>
       )}
@@ -113,7 +113,7 @@ function State() {
           </li>
         )}
         <StateLine isGood={findings === 0}>
-          {findings > 0 ? <a href="#/_/problems">{count(findings, "problem")}</a> : "No problems are known"}
+          {findings > 0 ? <a href="#/_/problems">{count(findings, "problem")}</a> : "No known problems"}
         </StateLine>
         <Followers />
         {status.value?.addresses?.map((address) => (

@@ -8,7 +8,7 @@ import { isHelpOpen, isPaletteOpen } from "../dialogs.ts";
 import { toast, toastError } from "../messages.tsx";
 import { switchTheme } from "../appearance.ts";
 import { tools } from "../tool_list.ts";
-import { held, hold } from "../data/request_log.ts";
+import { paused, pause } from "../data/request_log.ts";
 import { go, href } from "../route.ts";
 import { canSimulate, removeAllRules, rules } from "../data/simulation.ts";
 import { count, Dialog, useSearch } from "../ui.tsx";
@@ -43,21 +43,21 @@ function fixedEntries(): Entry[] {
     ...tools.map((tool) => link(tool.name, "", tool.icon, href(["_", tool.screen]))),
     command("API", "book", () => location.assign("/_/docs")),
     command("Switch between light and dark", "moon", () => void switchTheme()),
-    command("Keys", "braces", () => {
+    command("Keyboard shortcuts", "braces", () => {
       isHelpOpen.value = true;
     }),
   ];
   if (canSimulate.value) list.push(link("Simulate", "slow and failing answers", "flask", "#/_/simulate"));
-  const isHeld = held.value !== null;
+  const isPaused = paused.value !== null;
   if (status.value?.mode.requests) {
-    list.push(command(isHeld ? "Continue the log" : "Hold the log", isHeld ? "play" : "pause", () => hold(!isHeld, true)));
+    list.push(command(isPaused ? "Resume the log" : "Pause the log", isPaused ? "play" : "pause", () => pause(!isPaused, true)));
   }
   if (rules.value.length > 0 && !isReadOnly.value) {
-    list.push(command("Simulate nothing", "flask", () => void removeAllRules().catch(notDone)));
+    list.push(command("Stop simulating", "flask", () => void removeAllRules().catch(notDone)));
   }
   if (isReadOnly.value) return list;
   const writes = [
-    command("Undo the last change", "undo", () => void undoLast(), "made here"),
+    command("Undo the last change", "undo", () => void undoLast(), "made in this tab"),
     ...collections.value.map((c) => link("New record in " + c.name, "", "plus", href(["_", "new", c.name]))),
   ];
   return [...list, ...(whyOff.value ? writes.map(turnOff) : writes)];
@@ -71,7 +71,7 @@ const turnOff = (entry: Entry): Entry => ({
   isOff: true,
 });
 
-const notDone = (error: unknown) => toastError("Not changed.", error);
+const notDone = (error: unknown) => toastError("Could not remove the rules.", error);
 
 /** Returns the records of all collections that contain a text. */
 function useRecords(word: string): Entry[] {
@@ -139,7 +139,7 @@ export function Palette() {
             onKeyDown={onKey}
           />
         </div>
-        <ul id="found" role="listbox" aria-label="Found">
+        <ul id="found" role="listbox" aria-label="Results">
           {list.map((entry, i) => (
             <li
               key={entry.name + entry.note}

@@ -51,18 +51,18 @@ export function Problems() {
       </header>
       {broken.value && (
         <Fault title="The file cannot be loaded" detail={broken.value} file={status.value?.file}>
-          Correct it in your editor and save it.
+          Fix it in your editor and save it.
         </Fault>
       )}
       {rules?.state === "broken" && (
         <Fault title={rules.name + " cannot be used"} detail={rules.detail ?? ""} file={rules}>
-          Correct it in your editor and save it.
+          Fix it in your editor and save it.
         </Fault>
       )}
       {error !== null && <ErrorBox error={error} />}
       {list === null && error === null && <Skeleton count={3} />}
       {isFine && (
-        <Empty icon="check" title="Nothing is wrong">
+        <Empty icon="check" title="No problems">
           <p>The file parses, all records follow the rules, and no edit has undone what clients wrote.</p>
         </Empty>
       )}
@@ -160,8 +160,8 @@ interface Mend {
 }
 
 /**
- * Returns how a finding can be mended, if the server suggests a value for a member of
- * a record. If the name of a member is not known, it suggests a name, which is no choice.
+ * Returns how a finding can be mended, if the server suggests a value for a field of
+ * a record. For the name of an unknown field it suggests a name, which is not a choice.
  */
 function mendOf(finding: Finding): Mend | null {
   const { collection, id, suggestion } = finding;
@@ -186,7 +186,7 @@ function FindingLine({ finding }: { finding: Finding }) {
     try {
       toastUndo(`${mend!.member} of ${collection} ${id} is ${mend!.value}`, await apply(mend!));
     } catch (error) {
-      toastError("Not changed.", error);
+      toastError("Could not change it.", error);
     }
   };
   return (
@@ -212,7 +212,7 @@ function FindingLine({ finding }: { finding: Finding }) {
           )}
         </p>
       </div>
-      {mend && <WriteButton onClick={() => void run()}>Make it “{mend.value}”</WriteButton>}
+      {mend && <WriteButton onClick={() => void run()}>Set it to “{mend.value}”</WriteButton>}
       {collection && id && (
         <a class="button" href={href([collection, id])}>
           Open
@@ -259,7 +259,7 @@ function MendAll({ alike }: { alike: Finding[] }) {
   return (
     <li>
       <WriteButton onClick={() => void run()}>
-        Make all {formatCount(mends.length)} “{value}”
+        Set all {formatCount(mends.length)} to “{value}”
       </WriteButton>
     </li>
   );

@@ -33,7 +33,7 @@ export function Relations() {
             class="search"
             type="search"
             aria-label="Search in references"
-            placeholder="collection or member"
+            placeholder="collection or field"
             value={word}
             onInput={(event) => setWord(event.currentTarget.value)}
           />
@@ -42,14 +42,14 @@ export function Relations() {
       {list.length === 0 && (
         <Empty icon="share" title="No references">
           <p>
-            A member such as <span class="code">driverId</span> refers to <span class="code">drivers</span>. So does
-            a member with <span class="code">x-ref</span> in the rules.
+            A field such as <span class="code">driverId</span> refers to <span class="code">drivers</span>. So does
+            a field with <span class="code">x-ref</span> in the rules.
           </p>
         </Empty>
       )}
       {list.length > 0 && !isLong && <RelationMap list={list} />}
       <h2 class="offscreen">As a list</h2>
-      {list.length > 0 && shown.length === 0 && <Empty icon="share" title="None of these" />}
+      {list.length > 0 && shown.length === 0 && <Empty icon="share" title="No matches" />}
       <ul class="reflist">
         {shown.map((relation) => (
           <RelationLine key={relation.from + "/" + relation.member} relation={relation} />

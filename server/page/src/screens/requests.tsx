@@ -1,13 +1,13 @@
 // The requests of front ends, live, and the switches for simulated answers.
 import { useEffect, useState } from "preact/hooks";
 import { ask, prefix, read, Refused, session, type Schemas } from "../data/api.ts";
-import { hasCollection, hasObject, isReadOnly, status } from "../data/catalog.ts";
+import { hasCollection, hasObject, isReadOnly, status, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
 import { parse, stringify } from "../data/json.ts";
 import { requests, type LoggedRequest } from "../data/live.ts";
 import { toast, toastError } from "../messages.tsx";
 import { PanelEdge } from "../panel_edge.tsx";
-import { held, hold, holdWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
+import { paused, pause, pauseWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
 import { go, route } from "../route.ts";
 import { canSimulate } from "../data/simulation.ts";
 import { SimulationBar } from "./simulation_bar.tsx";
@@ -55,17 +55,17 @@ function Log() {
   const id = route.value.path[2];
   const [filter, setFilter] = useState<Filter>("all"),
     [word, setWord] = useState("");
-  const isHeld = held.value !== null,
-    all = held.value ?? now;
+  const isPaused = paused.value !== null,
+    all = paused.value ?? now;
   const list = (all ?? []).filter((request) => matches(request, filter, word)),
     waiting = newer().filter((request) => matches(request, filter, word)).length;
   const toggle = () => {
-    hold(!isHeld, true);
-    if (isHeld) document.querySelector(".log")?.scrollTo(0, 0);
+    pause(!isPaused, true);
+    if (isPaused) document.querySelector(".log")?.scrollTo(0, 0);
   };
   const forget = () => {
-    hold(false, false);
-    ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Not forgotten.", error));
+    pause(false, false);
+    ask("DELETE", "/_/requests").catch((error: unknown) => toastError("Could not clear the list.", error));
   };
   return (
     <>
@@ -86,16 +86,16 @@ function Log() {
             value={word}
             onInput={(event) => setWord(event.currentTarget.value)}
           />
-          <Button icon={isHeld ? "play" : "pause"} onClick={toggle}>
-            {isHeld ? "Continue" : "Hold"}
+          <Button icon={isPaused ? "play" : "pause"} onClick={toggle}>
+            {isPaused ? "Resume" : "Pause"}
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
-          <Button kind="quiet" icon="trash" label="Forget them" onClick={forget} />
+          <Button kind="quiet" icon="trash" label="Clear" onClick={forget} />
         </header>
         <Switches />
         {all === null && <Skeleton count={3} />}
         {all?.length === 0 && <NoRequests />}
-        {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="None of these" />}
+        {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="No matches" />}
         {list.length > 0 && <Table list={list} opened={id} />}
       </main>
       {id !== undefined && <RequestPanel key={id} id={id} />}
@@ -123,8 +123,8 @@ function NoRequests() {
         Point your front end at <span class="code">{address}</span> <Copy text={() => address} />
       </p>
       <p>
-        Its requests appear here as they are answered; those of this page are left out. Pages on localhost may send
-        them, and <span class="code">--cors-origin</span> allows others.
+        Its requests appear here as they are answered; requests of this page are left out. Pages on localhost may send
+        requests, and <span class="code">--cors-origin</span> allows others.
       </p>
     </Empty>
   );
@@ -136,14 +136,14 @@ interface TableProps {
 }
 
 function Table({ list, opened }: TableProps) {
-  useEffect(() => () => holdWhileAway(false), []);
+  useEffect(() => () => pauseWhileAway(false), []);
   return (
     <div
       class="log"
       tabIndex={0}
       role="region"
       aria-label="Requests"
-      onScroll={(event) => holdWhileAway(event.currentTarget.scrollTop > 0)}
+      onScroll={(event) => pauseWhileAway(event.currentTarget.scrollTop > 0)}
     >
       <table class="plain log">
         <thead>
@@ -169,7 +169,7 @@ function Table({ list, opened }: TableProps) {
           ))}
         </tbody>
       </table>
-      {list.length > shown && <p class="dim more">{formatCount(list.length - shown)} older ones are not shown. Search to find them.</p>}
+      {list.length > shown && <p class="dim more">{formatCount(list.length - shown)} older requests are not shown. Search to find them.</p>}
     </div>
   );
 }
@@ -353,12 +353,12 @@ function placeIn(request: Bodies): { address: string; what: string } | null {
 
 /** Returns why a request cannot be sent once more, "" if it can. */
 function whyNotAgain(request: Bodies): string {
-  if (isReadOnly.value && !safeMethods.includes(request.method)) return "The server is read-only.";
+  if (isReadOnly.value && !safeMethods.includes(request.method)) return whyLocked.value;
   if (request.type && !request.body) return "It cannot be sent again: its body was not recorded.";
   if ((fullPath(request) + (request.body ?? "")).includes("…")) {
     return "It cannot be sent again: possible secrets in it were removed.";
   }
-  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: its body was not recorded as a whole.";
+  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: only part of its body was recorded.";
 }
 
 function Actions({ request, text }: { request: Bodies; text: RequestText }) {

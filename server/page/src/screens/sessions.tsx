@@ -40,10 +40,10 @@ export function Sessions() {
     else session.value = name;
   };
   const reset = (name: string) =>
-    run("POST", pathOf(name) + "/reset", ({ revision }) => toastUndo("The session is reset", revision, undefined, name));
+    run("POST", pathOf(name) + "/reset", ({ revision }) => toastUndo("The session was reset", revision, undefined, name));
   const commit = (name: string) =>
     run("POST", pathOf(name) + "/commit", ({ revision }) =>
-      toastUndo("Its changes are in the file", revision, undefined, ""),
+      toastUndo("Its changes were written to the file", revision, undefined, ""),
     );
   const run = async (method: string, path: string, tell: (answer: Answer) => void): Promise<boolean> => {
     try {
@@ -52,7 +52,7 @@ export function Sessions() {
       load();
       return true;
     } catch (e) {
-      toastError("Not done.", e);
+      toastError("Could not do this.", e);
       return false;
     }
   };
@@ -70,11 +70,11 @@ export function Sessions() {
         <Empty icon="layers" title="No sessions">
           {status.value?.mode.sessions ? (
             <p>
-              A request with the header <span class="code">Pickup-Session: NAME</span> works on a copy of its own. Tests
-              that run side by side do not see each other's writes.
+              A request with the header <span class="code">Pickup-Session: NAME</span> works on its own copy of the data. Tests
+              that run in parallel do not see each other's writes.
             </p>
           ) : (
-            <p>The server allows none (--max-sessions 0).</p>
+            <p>Sessions are off (--max-sessions 0).</p>
           )}
         </Empty>
       )}
@@ -86,7 +86,7 @@ export function Sessions() {
               {item.name === session.value && <span class="pill session">shown</span>}
               <span class="dim">{formatCount(item.bytes)} bytes</span>
               <span class="grow" />
-              <span class="dim">used</span>
+              <span class="dim">last used</span>
               <Ago at={item.used} />
             </header>
             <div class="row-of wrap">
@@ -96,7 +96,7 @@ export function Sessions() {
               >
                 Changes
               </Button>
-              <Button onClick={() => enterSession(item.name)}>Look into it</Button>
+              <Button onClick={() => enterSession(item.name)}>Enter</Button>
               {!isReadOnly.value && (
                 <>
                   <Button onClick={() => void reset(item.name)}>Reset</Button>
@@ -118,11 +118,11 @@ export function Sessions() {
       {unwanted && (
         <ConfirmDialog
           title={`End ${unwanted}?`}
-          verb="End it"
+          verb="End"
           onYes={() => void end(unwanted)}
           onClose={() => setUnwanted("")}
         >
-          <p>What it has changed is lost. This cannot be undone.</p>
+          <p>Its changes will be lost. This cannot be undone.</p>
           <SessionChanges name={unwanted} />
         </ConfirmDialog>
       )}
@@ -140,7 +140,7 @@ function SessionChanges({ name }: { name: string }) {
   }, [name]);
   if (error !== null) return <ErrorBox error={error} />;
   if (changes === null) return <Skeleton count={1} />;
-  if (changes.length === 0) return <p class="dim">It has changed nothing.</p>;
+  if (changes.length === 0) return <p class="dim">No changes.</p>;
   return (
     <ul class="feed">
       {changes.slice(0, shown).map((change, i) => (

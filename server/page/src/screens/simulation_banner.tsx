@@ -57,7 +57,7 @@ export function ForgottenRules() {
       >
         Keep
       </Button>
-      <Button onClick={() => void removeAllRules().catch((error: unknown) => toastError("Not changed.", error))}>
+      <Button onClick={() => void removeAllRules().catch((error: unknown) => toastError("Could not remove the rules.", error))}>
         Off
       </Button>
     </span>

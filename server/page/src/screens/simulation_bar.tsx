@@ -12,7 +12,7 @@ import { Button, count, Empty } from "../ui.tsx";
 type Hold = Schemas["Hold"];
 
 const maxDelay = 5000; // ms
-const purpose = "This is for the requests of your front end, not for those of this page.";
+const purpose = "This applies to the requests of your front end, not to requests of this page.";
 const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer", "hold"];
 const methodChoices: Record<string, string[]> = {
   all: [],
@@ -29,7 +29,7 @@ export function Simulation() {
       {canSimulate.value ? (
         <SimulationBar />
       ) : (
-        <Empty icon="flask" title="Nothing can be simulated">
+        <Empty icon="flask" title="Simulation is off">
           {isReadOnly.value ? <p>{whyLocked}</p> : <p>Start the server with <code>--simulate=on</code>.</p>}
         </Empty>
       )}
@@ -45,7 +45,7 @@ export function SimulationBar() {
     const next = { ...draft, ...part };
     setDraft(next);
     setSwitches({ ...switches.value, ...next })
-      .catch((error: unknown) => toastError("Not changed.", error))
+      .catch((error: unknown) => toastError("Could not change it.", error))
       .finally(() => setDraft((latest) => (latest === next ? {} : latest)));
   };
   const isOn = switches.value.delay > 0 || switches.value.percent > 0;
@@ -119,7 +119,7 @@ export function SimulationBar() {
                 kind="quiet"
                 icon="trash"
                 label="Remove the rule"
-                onClick={() => void removeRule(rule).catch((error: unknown) => toastError("Not removed.", error))}
+                onClick={() => void removeRule(rule).catch((error: unknown) => toastError("Could not remove it.", error))}
               />
             </li>
           ))}
@@ -147,13 +147,13 @@ function Holds() {
         const held = list.filter((hold) => hold.name === name);
         const release = () => {
           ask("POST", "/_/release/" + encodeURIComponent(name)).then(load, (error: unknown) =>
-            toastError("Not released.", error),
+            toastError("Could not release them.", error),
           );
         };
         return (
           <div key={name} class="row-of">
             <Icon name="pause" size={14} />
-            <span>{held.length === 1 ? "1 request waits" : held.length + " requests wait"}</span>
+            <span>{held.length === 1 ? "1 request is waiting" : held.length + " requests are waiting"}</span>
             <span class="dim clip">{held.map((hold) => hold.method + " " + hold.path).join(", ")}</span>
             <Button icon="play" onClick={release}>
               Release

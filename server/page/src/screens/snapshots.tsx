@@ -19,7 +19,7 @@ export function Snapshots() {
   const [list, setList] = useState<NamedSnapshot[]>([]),
     [name, setName] = useState("");
   const [target, setTarget] = useState<string | null>(null), // to go back to
-    [unwanted, setUnwanted] = useState<NamedSnapshot | null>(null); // to be forgotten
+    [unwanted, setUnwanted] = useState<NamedSnapshot | null>(null); // to be deleted
   const load = () => {
     read<NamedSnapshot[]>("/_/snapshots").then(setList, () => setList([]));
   };
@@ -41,15 +41,15 @@ export function Snapshots() {
     while (list.some((snapshot) => snapshot.name === "snapshot-" + n)) n++;
     const chosen = name.trim() || "snapshot-" + n;
     setName("");
-    void run("Not kept.", () => ask("PUT", pathOf(chosen), { isNew: true }));
+    void run("Could not take the snapshot.", () => ask("PUT", pathOf(chosen), { isNew: true }));
   };
   if (isReadOnly.value) return null;
   return (
     <section class="card snapshots" aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
       <p class="dim">
-        A snapshot keeps the database as it is now. Snapshots are in memory and end with the server. Going back is a
-        change that can be undone.
+        A snapshot keeps the database as it is now. Snapshots are kept in memory and are lost when the server stops.
+        Going back can be undone.
       </p>
       <ul class="feed">
         {list.map((snapshot) => (
@@ -64,7 +64,7 @@ export function Snapshots() {
             <Button
               kind="quiet"
               icon="trash"
-              label={"Forget " + snapshot.name}
+              label={"Delete " + snapshot.name}
               onClick={() => setUnwanted(snapshot)}
             />
           </li>
@@ -92,15 +92,15 @@ export function Snapshots() {
       </form>
       {unwanted && (
         <ConfirmDialog
-          title={`Forget ${unwanted.name}?`}
-          verb="Forget"
-          onYes={() => void run("Not forgotten.", () => ask("DELETE", pathOf(unwanted.name)))}
+          title={`Delete ${unwanted.name}?`}
+          verb="Delete"
+          onYes={() => void run("Could not delete the snapshot.", () => ask("DELETE", pathOf(unwanted.name)))}
           onClose={() => setUnwanted(null)}
         >
           <p>
             {unwanted.differing === 0
-              ? "The database is as it was then."
-              : `${describeDiffering(unwanted.differing)}, and the values of then are lost.`}{" "}
+              ? "The database still is as in this snapshot."
+              : `${describeDiffering(unwanted.differing)}, and the values in the snapshot are lost.`}{" "}
             This cannot be undone.
           </p>
         </ConfirmDialog>
@@ -118,12 +118,12 @@ function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
       const answer = await ask("POST", "/_/reset", { body });
       toastUndo(`Back at ${target}`, answer.revision);
     } catch (error) {
-      toastError("Not changed.", error);
+      toastError("Could not go back.", error);
     }
   };
   return (
     <ConfirmDialog
-      title={target === "baseline" ? "Take back what came through the API?" : `Go back to ${target}?`}
+      title={target === "baseline" ? "Undo everything written through the API?" : `Go back to ${target}?`}
       verb="Go back"
       kind="primary"
       onYes={() => void run()}
@@ -132,7 +132,7 @@ function GoBack({ target, onClose }: { target: string; onClose: () => void }) {
       <p>
         {target === "baseline"
           ? "The records become what they were at the start, or at the last edit of the file."
-          : "All records become what they were then. Edits of the file are taken back, too."}{" "}
+          : "All records become what they were then. This undoes edits of the file, too."}{" "}
         This can be undone.
       </p>
     </ConfirmDialog>
