@@ -539,7 +539,7 @@ func keysFlow(p *pageTest) {
 	p.run(`history.back()`)
 	p.until(`location.hash === "#/schedules" && ` + rows + ` === 7`)
 	p.press("?")
-	p.clickText("Use keys of a single letter")
+	p.clickText("Use single-letter shortcuts")
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
 	p.click(`[data-cell="0:2"]`)
@@ -810,7 +810,7 @@ func deleteFlow(p *pageTest) {
 	p.run(`window.realFetch = fetch;
 		window.fetch = (url, ...more) => url.includes("driverId=") ? Promise.reject(new TypeError()) : realFetch(url, ...more)`)
 	p.click(".delete")
-	p.until(`document.querySelector("dialog .error")?.textContent.startsWith("What refers to it is not known")`)
+	p.until(`document.querySelector("dialog .error")?.textContent.startsWith("Could not find out what refers to it")`)
 	p.want(`document.querySelector("dialog .danger").disabled`, "true")
 	p.run(`window.fetch = realFetch`)
 	p.clickText("Try again")
