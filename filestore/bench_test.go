@@ -12,7 +12,7 @@ import (
 // BenchmarkCommit is one write of one record, alone, in each mode.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{10 << 10, 1 << 20, 10 << 20} {
-		for _, m := range []string{"exchange", "rename", "in place", "in place, journal"} {
+		for _, m := range []string{"exchange", "rename", "in place"} {
 			b.Run(fmt.Sprintf("%dKB/%s", size>>10, m), func(b *testing.B) {
 				path := b.TempDir() + "/db.json"
 				if err := os.WriteFile(path, []byte(lines(size)), 0o644); err != nil {
@@ -22,9 +22,6 @@ func BenchmarkCommit(b *testing.B) {
 				switch m {
 				case "rename":
 					o.sys = withoutExchange()
-				case "in place, journal":
-					o.JournalDir = b.TempDir()
-					fallthrough
 				case "in place":
 					o.sys.IsMount = func(string) bool { return true }
 				}

@@ -17,13 +17,9 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractInPlace(t *testing.T) {
-	for name, journal := range map[string]bool{"record in the file": false, "record in JournalDir": true} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T, database string) storage.Store {
-				return start(t, home(t, database), inPlaceOnly(t, journal))
-			})
-		})
-	}
+	storetest.Run(t, func(t *testing.T, database string) storage.Store {
+		return start(t, home(t, database), inPlaceOnly())
+	})
 }
 
 func TestContractLink(t *testing.T) {
@@ -49,11 +45,8 @@ func withoutExchange() disk.Calls {
 }
 
 // inPlaceOnly is a system where the file is a mount point.
-func inPlaceOnly(t *testing.T, journal bool) Options {
+func inPlaceOnly() Options {
 	o := Options{sys: disk.Real()}
 	o.sys.IsMount = func(string) bool { return true }
-	if journal {
-		o.JournalDir = t.TempDir()
-	}
 	return o
 }

@@ -63,8 +63,8 @@
 // # The redo record
 //
 // A write in place first writes a redo record, from which the next start completes
-// or undoes it after a crash (redo.go). Without Options.JournalDir this record is at
-// the end of the file, and is cut off after the write. A file system may do that in
+// or undoes it after a crash (redo.go). This record is at the end of the file, and is
+// cut off after the write. A file system may do that in
 // two steps: write zeros from the new end to the end of that block, then make the
 // new size durable. If the power fails between the two, any sector of that block may
 // be zero. So the record begins in the first block after both documents, where no

@@ -58,7 +58,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 	defer os.RemoveAll(dir) // there are thousands
 	path := filepath.Join(dir, "db.json")
 	put(t, path, sample)
-	o := w.options(t.TempDir())
+	o := w.options()
 	armed, call, failing := false, 0, ""
 	var trail []string
 	tapped := newTap(quick(o.sys), func(op, file string) error {
@@ -127,7 +127,7 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 	if len(dots("db.json")) > 0 && fault == syscall.ENOENT {
 		// A system that denies a file that is there makes the store forget it.
 		// The next one finds it.
-		if s, err := Open(context.Background(), "db.json", w.options(o.JournalDir)); err != nil || s.Close() != nil {
+		if s, err := Open(context.Background(), "db.json", w.options()); err != nil || s.Close() != nil {
 			describe("opening again: %v", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,7 +21,6 @@ type inPlace struct {
 	*target
 	skipLeaseWait bool // another program keeps the file open, and is not waited for
 	halfWritten   bool // a write failed half way; its record is complete
-	journalDirty  bool // the removal of the redo record is not durable yet
 }
 
 func (w *inPlace) String() string { return "in place" }
@@ -56,33 +54,21 @@ func (w *inPlace) write(next *document.Document) (err error) {
 	}
 	// Reserve the space for everything below.
 	old, newSum := w.doc, next.Sum()
-	room := max(old.Size(), next.Size())
-	record := int64(0) // where it begins in f; 0: it lies elsewhere
-	if w.o.JournalDir == "" {
-		block := disk.BlockSize(info)
-		record = (room + block - 1) / block * block
-		room = record + redoSize(filepath.Base(w.real), old, next)
-	}
-	if err := sys.Reserve(f, room); err != nil {
+	block := disk.BlockSize(info)
+	record := (max(old.Size(), next.Size()) + block - 1) / block * block // its offset
+	if err := sys.Reserve(f, record+redoSize(filepath.Base(w.real), old, next)); err != nil {
 		sys.Truncate(f, old.Size()) // gives back what was reserved
 		return err
 	}
 	// Make the redo record durable.
-	if w.o.JournalDir != "" {
-		err = w.writeJournal(old, next, newSum)
-	} else if err = w.appendRedo(f, record, old, next, newSum); err != nil {
+	if err := w.appendRedo(f, record, old, next, newSum); err != nil {
 		// Sync, or a record that reached the disk would redo a write that is refused.
-		err = errors.Join(err, sys.Truncate(f, old.Size()), sys.Sync(f))
+		return errors.Join(err, sys.Truncate(f, old.Size()), sys.Sync(f))
 	}
-	if err != nil {
-		return err
-	}
-	// Write the document over the old one, cut off the rest, and sync.
+	// Write the document over the old one, cut off the record, and sync.
 	if err := w.overwrite(f, next, record); err != nil {
 		return w.undo(f, old, record, err)
 	}
-	// Drop the record.
-	w.dropJournal()
 	c, err := sys.Identify(f, w.real, newSum)
 	if err != nil {
 		c = disk.State{Info: w.known.Info} // compared at the next look
@@ -144,7 +130,7 @@ func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document,
 }
 
 // overwrite makes doc the content of f, which a record protects. record is the
-// offset of a record in f, 0 if it is elsewhere: the record is cut off when doc is
+// offset of the record in f, 0 if it is in a file of its own: it is cut off when doc is
 // durable. Zeros lead up to it, so that doc ends at a NUL if the record is damaged.
 //
 // A server that is killed between two writes must leave no sector with parts of both
@@ -163,12 +149,7 @@ func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) er
 // undo puts the old document back after a write failed with why. If that fails
 // too, the record stays, and the next look at the file redoes it.
 func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why error) error {
-	err := w.overwrite(f, old, record)
-	if err == nil {
-		w.dropJournal()
-		err = w.syncJournal() // else a crash would redo a write that is refused
-	}
-	if err != nil {
+	if err := w.overwrite(f, old, record); err != nil {
 		w.halfWritten = true
 		w.o.Log.Error("the disk failed while "+w.path+" was written, and again while that was undone; its redo record is complete", "cause", disk.Cause(why), "undo", disk.Cause(err))
 		return fmt.Errorf("%w: %s: the disk failed: %w", storage.ErrUnsure, w.path, disk.Cause(why))
@@ -179,56 +160,10 @@ func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why err
 	return why
 }
 
-// journalPath returns the path of a file in JournalDir. Its name depends on the
-// path of the database, because several may share the directory.
-func (f *file) journalPath(suffix string) string {
-	path, err := filepath.Abs(f.real)
-	if err != nil {
-		path = f.real
-	}
-	return filepath.Join(f.o.JournalDir, "."+filepath.Base(f.real)+"-"+checksum.Of([]byte(path)).String()+suffix)
-}
-
-// writeJournal makes the redo record durable in a file of its own.
-func (w *inPlace) writeJournal(old, next *document.Document, newSum checksum.Sum) error {
-	sys := &w.o.sys
-	temp := w.journalPath(".redo.tmp")
-	err := w.create(temp, func(out *disk.Writer) { writeRedo(out, filepath.Base(w.real), old, next, newSum) })
-	if err == nil {
-		err = sys.Rename(temp, w.journalPath(".redo"))
-	}
-	if err == nil {
-		err = sys.SyncDir(w.o.JournalDir)
-	}
-	if err != nil {
-		sys.Remove(temp)
-		w.dropJournal()
-	}
-	return err
-}
-
-// dropJournal removes the record. The removal need not be durable before a write
-// is acknowledged, because redoing the write changes nothing.
-func (w *inPlace) dropJournal() {
-	if w.o.JournalDir != "" {
-		w.o.sys.Remove(w.journalPath(".redo"))
-		w.journalDirty = true
-	}
-}
-
-// syncJournal makes the removal of the record durable.
-func (w *inPlace) syncJournal() error {
-	if !w.journalDirty {
-		return nil
-	}
-	err := w.o.sys.SyncDir(w.o.JournalDir)
-	w.journalDirty = err != nil
-	return err
-}
-
-// redo completes an interrupted write in place from its record. It reports whether
-// there was one.
-func (w *inPlace) redo() (mended bool, err error) {
+// redo completes an interrupted write in place from its record: the content of the
+// record's own file, or nil if it is at the end of the file. It reports whether there was
+// one.
+func (w *inPlace) redo(record []byte) (mended bool, err error) {
 	sys := &w.o.sys
 	f, err := sys.Open(w.real, os.O_RDWR, 0)
 	if err != nil {
@@ -236,10 +171,6 @@ func (w *inPlace) redo() (mended bool, err error) {
 	}
 	defer sys.Close(f)
 	data, err := sys.ReadAll(f, 0)
-	if err != nil {
-		return false, disk.Cause(err)
-	}
-	record, err := w.readRecord()
 	if err != nil {
 		return false, disk.Cause(err)
 	}
@@ -251,10 +182,6 @@ func (w *inPlace) redo() (mended bool, err error) {
 		w.warn("%s: an interrupted write has been completed", w.path)
 	}
 	w.halfWritten = false
-	if record != nil {
-		w.dropJournal()
-		return ok, w.syncJournal()
-	}
 	return ok, nil
 }
 
@@ -270,20 +197,4 @@ func (w *inPlace) applyVerdict(f *os.File, v verdict) error {
 		return err
 	}
 	return w.overwrite(f, doc, v.record)
-}
-
-// readRecord returns the content of the record file, nil if there is none.
-func (w *inPlace) readRecord() ([]byte, error) {
-	if w.o.JournalDir == "" {
-		return nil, nil
-	}
-	f, err := w.o.sys.Open(w.journalPath(".redo"), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer w.o.sys.Close(f)
-	return w.o.sys.ReadAll(f, 0)
 }

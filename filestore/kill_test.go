@@ -76,7 +76,7 @@ func TestKill(t *testing.T) {
 			kills, again := 0, 0
 			for at := 0; ; at++ {
 				path := home(t, longSample)
-				o := w.options(t.TempDir())
+				o := w.options()
 				texts, acked := []string{longSample}, 0
 				m := mortal{dieAt: at}
 				err := m.run(o, path, func(s *Store) { texts, acked = commitMany(s, path, commits) })
@@ -97,7 +97,7 @@ func TestKill(t *testing.T) {
 					}
 					again++
 				}
-				got, err := recovered(w, filepath.Dir(path), o.JournalDir)
+				got, err := recovered(w, filepath.Dir(path))
 				if err != nil {
 					t.Fatalf("killed at call %d: %v", at, err)
 				}
@@ -123,7 +123,7 @@ func TestKillBetweenPieces(t *testing.T) {
 	for _, w := range ways[2:] {
 		for at := 0; ; at++ {
 			path := home(t, long)
-			o := w.options(t.TempDir())
+			o := w.options()
 			m := mortal{dieAt: -1}
 			write := o.sys.WriteAt
 			o.sys.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
@@ -141,7 +141,7 @@ func TestKillBetweenPieces(t *testing.T) {
 			if !m.dead {
 				break
 			}
-			got, err := recovered(w, filepath.Dir(path), o.JournalDir)
+			got, err := recovered(w, filepath.Dir(path))
 			if err != nil || got != long && !strings.Contains(got, "Dentist") {
 				t.Fatalf("%s: killed at call %d: %v, %d bytes", w.name, at, err, len(got))
 			}
@@ -249,7 +249,7 @@ func TestEditAndKill(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			total, kept := 0, 0
 			for i, e := range editors {
-				if i < 2 && (w.name == "journal" || w.name == "self") {
+				if i < 2 && w.name == "in place" {
 					continue // a mount point cannot be renamed
 				}
 				pairs, copies := editsAndKills(t, w, e)
@@ -298,7 +298,7 @@ type outcome struct {
 func editAndKill(t *testing.T, w way, e editor, from, last, dieAt int) (r outcome) {
 	path := home(t, sample)
 	defer os.RemoveAll(filepath.Dir(path))
-	o := w.options(t.TempDir())
+	o := w.options()
 	var end func()
 	ended, acked, naps, begun, base := false, false, 0, 0, 0
 	finish := func() {

@@ -129,7 +129,7 @@ func TestLateEditAfterKeyBy(t *testing.T) {
 // for the lease at least once.
 func TestSlowLease(t *testing.T) {
 	path := home(t, sample)
-	o := inPlaceOnly(t, false)
+	o := inPlaceOnly()
 	lease, asked, now := o.sys.Lease, 0, time.Now()
 	o.now = func() time.Time { now = now.Add(3 * time.Second); return now }
 	o.sys.Lease = func(f *os.File, kind disk.LeaseKind) error {

@@ -19,7 +19,6 @@ import (
 type lock struct {
 	*file
 	dirLock     *os.File // nil: the directory allows none
-	journalLock *os.File // the same in the directory of the redo record
 	inode       *os.File // the file itself; nil: it is absent, or cannot be locked
 	writes      bool     // inode is open for writing
 	wantsWrites bool     // inode has to be open for writing
@@ -56,9 +55,6 @@ func ServerURL(path string) string {
 // acquire acquires all locks, or fails with storage.ErrInUse.
 func (l *lock) acquire() (err error) {
 	l.dirLock, err = l.openLockFile(l.dotFile(".lock"))
-	if err == nil && l.o.JournalDir != "" {
-		l.journalLock, err = l.openLockFile(l.journalPath(".lock"))
-	}
 	if err != nil {
 		return err
 	}
@@ -187,12 +183,10 @@ func (l *lock) unlock(f *os.File) (err error) {
 // release gives up all locks.
 func (l *lock) release() error {
 	l.replaceInode(nil)
-	var errs []error
-	for _, f := range []*os.File{l.dirLock, l.journalLock} {
-		if f != nil {
-			errs = append(errs, l.unlock(f))
-		}
+	var err error
+	if l.dirLock != nil {
+		err = l.unlock(l.dirLock)
 	}
 	*l = lock{file: l.file}
-	return errors.Join(errs...)
+	return err
 }

@@ -48,7 +48,7 @@ func (r *readState) isSaving(now time.Time) bool {
 // says why the file cannot be read now; the contents then stay as they are.
 func (s *Store) lookLocked() error {
 	if s.inPlace.halfWritten {
-		if _, err := s.inPlace.redo(); err != nil {
+		if _, err := s.inPlace.redo(nil); err != nil {
 			return s.unreadableLocked(disk.State{}, err)
 		}
 	}

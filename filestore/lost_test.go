@@ -45,7 +45,7 @@ func TestLost(t *testing.T) {
 		for _, w := range ways {
 			t.Run(c.name+"/"+w.name, func(t *testing.T) {
 				path := home(t, sample)
-				s, err := Open(t.Context(), path, patient(w.options(t.TempDir())))
+				s, err := Open(t.Context(), path, patient(w.options()))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -71,7 +71,7 @@ func TestLost(t *testing.T) {
 				if text(t, copies[0]) != changed || !strings.Contains(log.String(), name) {
 					t.Errorf("%s holds %q; the log: %s", name, text(t, copies[0]), log)
 				}
-				s, err = Open(t.Context(), path, w.options(t.TempDir()))
+				s, err = Open(t.Context(), path, w.options())
 				if err == nil {
 					t.Fatalf("the next start is not refused: %v", s.Close())
 				}
@@ -142,7 +142,7 @@ func TestLostNotRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := home(t, sample)
-			o := patient(ways[0].options(""))
+			o := patient(ways[0].options())
 			reads := -1 // since the damage
 			o.sys = newTap(o.sys, func(op, name string) error {
 				if reads < 0 || op != "open" || name != "db.json" {
@@ -286,7 +286,7 @@ func TestLostAndFaults(t *testing.T) {
 
 func lostAt(t *testing.T, n int, fault error, sticky bool) (hit bool) {
 	path := home(t, sample)
-	o := patient(ways[0].options(""))
+	o := patient(ways[0].options())
 	armed, call, failing := false, 0, ""
 	o.sys = newTap(quick(o.sys), func(op, file string) error {
 		if !armed {

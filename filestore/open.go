@@ -34,10 +34,9 @@ type Options struct {
 	// edit of it replaces the contents; it is never written.
 	Ephemeral bool
 
-	// JournalDir is an existing directory for the redo record of a file that has
-	// to be written in place. In a container it should be a volume that no
-	// container with another file at the same path uses. "": the record is in the
-	// file itself during the write.
+	// JournalDir is a directory in which an earlier version kept the redo record of
+	// a file that has to be written in place. Open completes the write of a record
+	// there and removes it. "": none.
 	JournalDir string
 
 	// URL is the address of the server, if it has one. The lock file names it, for
@@ -180,7 +179,7 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 		}
 		if errors.Is(err, storage.ErrBroken) && s.canWrite() {
 			// An interrupted write in place leaves its record in the file.
-			if mended, err := s.inPlace.redo(); mended || err != nil {
+			if mended, err := s.inPlace.redo(nil); mended || err != nil {
 				if err != nil {
 					return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, s.path, err)
 				}

@@ -243,23 +243,20 @@ var longSample = strings.Replace(sample, "Vet visit", strings.Repeat("Vet visit 
 // find.
 type powerRun struct {
 	powerDisk
-	home, journal string
-	texts         []string // what the file held after each commit, [0] before
-	begun, acked  []int    // the events before which each began and was acknowledged
+	home         string
+	texts        []string // what the file held after each commit, [0] before
+	begun, acked []int    // the events before which each began and was acknowledged
 }
 
 // run makes commits that let the file grow and shrink. alter changes the calls
 // before they are recorded: a control leaves out a step of the protocol.
 func (p *powerRun) run(t *testing.T, w way, commits int, alter func(recorded *disk.Calls)) {
-	p.home, p.journal = t.TempDir(), t.TempDir()
+	p.home = t.TempDir()
 	path := filepath.Join(p.home, "db.json")
 	put(t, path, longSample)
 	p.holds(path, longSample)
 	p.texts, p.begun, p.acked = []string{longSample}, []int{0}, []int{0}
-	o := w.options(p.journal)
-	if o.JournalDir != "" {
-		o.JournalDir = p.journal
-	}
+	o := w.options()
 	o.sys = p.record(quick(o.sys))
 	alter(&o.sys)
 	s, err := Open(t.Context(), path, o)
@@ -295,7 +292,7 @@ func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total i
 			}
 			total++
 			a.place(t)
-			got, err := recovered(w, p.home, p.journal)
+			got, err := recovered(w, p.home)
 			where := fmt.Sprintf("cut before event %d of %d, choice %d: ", at, len(p.events), how)
 			switch i := slices.Index(p.texts, got); {
 			case err != nil:
@@ -313,9 +310,9 @@ func (p *powerRun) check(t *testing.T, w way, states int, r *rand.Rand) (total i
 }
 
 // recovered opens what a crash left and returns the content of the file.
-func recovered(w way, home, journal string) (string, error) {
+func recovered(w way, home string) (string, error) {
 	path := filepath.Join(home, "db.json")
-	o := w.options(journal)
+	o := w.options()
 	o.sys = quick(o.sys)
 	waited := time.Duration(0)
 	o.now = func() time.Time { return time.Now().Add(waited) }
@@ -345,9 +342,6 @@ func recovered(w way, home, journal string) (string, error) {
 	}
 	if left := dots(path); err == nil && len(left) > 0 {
 		err = fmt.Errorf("left: %v", left)
-	}
-	if left, _ := filepath.Glob(filepath.Join(journal, ".*json*")); err == nil && len(left) > 0 {
-		err = fmt.Errorf("left with the records: %v", left)
 	}
 	return string(got), err
 }
@@ -390,10 +384,8 @@ func TestPowerControls(t *testing.T) {
 		{name: "exchange without sync of the directory", alter: noSyncDir},
 		{name: "rename without sync", way: 1, alter: noSync},
 		{name: "rename without sync of the directory", way: 1, alter: noSyncDir},
-		{name: "journal without sync", way: 2, alter: noSync},
-		{name: "journal without sync of the directory", way: 2, alter: noSyncDir},
-		{name: "self without sync", way: 3, alter: noSync},
-		{name: "truncate and write", way: 3, alter: truncateAndWrite},
+		{name: "in place without sync", way: 2, alter: noSync},
+		{name: "truncate and write", way: 2, alter: truncateAndWrite},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p powerRun

@@ -100,9 +100,9 @@ func TestRace(t *testing.T) {
 	if long() {
 		edits = 400
 	}
-	for _, w := range []way{ways[0], ways[1], ways[3]} {
+	for _, w := range ways {
 		for _, sv := range savers {
-			if sv.replace && w.name == "self" {
+			if sv.replace && w.name == "in place" {
 				continue
 			}
 			t.Run(w.name+"/"+sv.name, func(t *testing.T) { race(t, w, sv, edits) })
@@ -129,7 +129,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 	filler := strings.TrimSuffix(strings.TrimPrefix(lines(20_000), "{\n"), "}\n")
 	text0 := "{\n  \"hand\": {\"said\": \"edit 0\"},\n  \"api\": {\"said\": \"write 0\"},\n" + filler + "}\n"
 	path := home(t, text0)
-	o := w.options("")
+	o := w.options()
 	o.sys = quick(o.sys) // more commits for the editor to meet
 	s := start(t, path, o)
 

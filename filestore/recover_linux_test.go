@@ -28,7 +28,7 @@ func TestNotesAfterNUL(t *testing.T) {
 			strings.Repeat("\x00", block-len(sample)) + "my\x00notes", // where a record may begin
 		} {
 			path := home(t, sample+tail)
-			if s, err := Open(t.Context(), path, w.options(t.TempDir())); !errors.Is(err, storage.ErrBroken) {
+			if s, err := Open(t.Context(), path, w.options()); !errors.Is(err, storage.ErrBroken) {
 				t.Errorf("%s: %q: %v, %v", w.name, tail, s, err)
 			}
 			if got := text(t, path); got != sample+tail {
@@ -38,42 +38,13 @@ func TestNotesAfterNUL(t *testing.T) {
 	}
 }
 
-// TestRestoredBesideRecord kills the server after a write in place, before its
-// record is removed, and puts the old text back by hand. The old text stays.
-func TestRestoredBesideRecord(t *testing.T) {
-	path := home(t, sample)
-	o := ways[2].options(t.TempDir())
-	m := mortal{dieAt: -1}
-	if err := m.run(o, path, func(s *Store) {
-		remove := s.o.sys.Remove
-		s.o.sys.Remove = func(p string) error {
-			m.dead = m.dead || strings.HasSuffix(p, ".redo")
-			return remove(p)
-		}
-		commit(s, set("2", "Ballet"))
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if records, _ := filepath.Glob(filepath.Join(o.JournalDir, ".*.redo")); len(records) != 1 || !strings.Contains(text(t, path), "Ballet") {
-		t.Fatal(records, text(t, path))
-	}
-	put(t, path, sample)
-	start(t, path, o)
-	if got := text(t, path); got != sample {
-		t.Error("the record was redone:", got)
-	}
-	if records, _ := filepath.Glob(filepath.Join(o.JournalDir, ".*.redo")); len(records) > 0 {
-		t.Error("left:", records)
-	}
-}
-
 // TestEditorOutlivesServer has an editor that cuts the file off before a swap, and
 // writes only after the server was killed and started again, and has made the write
 // that was cut off once more.
 func TestEditorOutlivesServer(t *testing.T) {
 	for _, w := range ways[:2] {
 		path := home(t, sample)
-		o := w.options("")
+		o := w.options()
 		var editor *os.File
 		m := mortal{dieAt: -1}
 		m.before = func(int) {
@@ -123,7 +94,8 @@ func TestNoPlaceForACopy(t *testing.T) {
 	next := strings.Replace(longSample, "School run", "Ballet", 1)
 	for _, edit := range []string{edited("Dentist"), "{ broken"} {
 		path := home(t, edit)
-		o := inPlaceOnly(t, true)
+		o := inPlaceOnly()
+		o.JournalDir = t.TempDir()
 		put(t, (&file{o: o, real: path}).journalPath(".redo"), string(recordOf(t, longSample, next)))
 		open := o.sys.Open
 		o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
@@ -150,7 +122,7 @@ func TestNoPlaceForACopy(t *testing.T) {
 func TestNoPlaceForTheRest(t *testing.T) {
 	rest := strings.Repeat("\x00", block-len(sample)) + strings.Repeat("0123abcd", 99)
 	path := home(t, sample+rest)
-	o := inPlaceOnly(t, false)
+	o := inPlaceOnly()
 	open := o.sys.Open
 	o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 		if flag&os.O_CREATE != 0 {

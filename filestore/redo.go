@@ -21,9 +21,9 @@ import (
 //	the new document
 //	line feed, and the line from above once more
 //
-// It is in a file of its own, or in the file that is written. There it begins in
-// the first block after both documents, with zeros in the gap. JSON has no NUL, so
-// the document ends at the first one.
+// It is in the file that is written, where it begins in the first block after both
+// documents, with zeros in the gap. JSON has no NUL, so the document ends at the first
+// one. Earlier versions could keep it in a file of its own.
 type redo struct {
 	oldLen, newLen int64
 	oldSum, newSum checksum.Sum

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,14 +76,14 @@ func TestRecordName(t *testing.T) {
 	}
 }
 
-// TestSyncBeforeCut completes a write from a record in the file. With JournalDir
-// too, the document is durable before the record is cut off.
+// TestSyncBeforeCut completes a write from a record in the file. The
+// document is durable before the record is cut off.
 func TestSyncBeforeCut(t *testing.T) {
 	next := edited("Dentist")
 	zeros := make([]byte, 2*block-len(longSample)%block)
 	for _, w := range ways[2:] {
 		path := home(t, longSample+string(zeros)+string(recordOf(t, longSample, next)))
-		o := w.options(t.TempDir())
+		o := w.options()
 		write, sync, truncate := o.sys.WriteAt, o.sys.Sync, o.sys.Truncate
 		var steps []string
 		note := func(f *os.File, step string) {
@@ -165,8 +166,9 @@ func TestEditAfterCrash(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := home(t, test.file)
-			o := inPlaceOnly(t, test.journal != "")
+			o := inPlaceOnly()
 			if test.journal != "" {
+				o.JournalDir = t.TempDir()
 				s := &file{o: o, real: path}
 				put(t, s.journalPath(".redo"), test.journal)
 			}
@@ -193,11 +195,22 @@ func TestEditAfterCrash(t *testing.T) {
 			case test.kept != "" && (len(copies) != 1 || text(t, copies[0]) != test.kept):
 				t.Error("not kept:", copies)
 			}
-			if left, _ := filepath.Glob(filepath.Join(o.JournalDir, ".*redo*")); o.JournalDir != "" && len(left) > 0 {
-				t.Error("left:", left)
+			unused := func(w string) bool { return strings.Contains(w, "is not used any more") }
+			if slices.ContainsFunc(s.Warnings(), unused) != (test.journal != "") {
+				t.Errorf("%q", s.Warnings())
+			}
+			open := s.o.sys.Open
+			s.o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
+				if o.JournalDir != "" && filepath.Dir(p) == o.JournalDir {
+					t.Error("a commit opens", p)
+				}
+				return open(p, flag, perm)
 			}
 			if err := commit(s, set("2", "Piano")); err != nil {
 				t.Error(err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(o.JournalDir, ".*redo*")); o.JournalDir != "" && len(left) > 0 {
+				t.Error("left:", left)
 			}
 		})
 	}
@@ -209,7 +222,7 @@ func TestUnconfirmed(t *testing.T) {
 	for _, w := range ways[:2] {
 		t.Run(w.name, func(t *testing.T) {
 			path := home(t, sample)
-			o := w.options("")
+			o := w.options()
 			failing := false
 			sync := o.sys.SyncDir
 			o.sys.SyncDir = func(dir string) error {
@@ -249,7 +262,7 @@ func TestUnconfirmed(t *testing.T) {
 func TestUnconfirmedAndBroken(t *testing.T) {
 	for _, w := range ways[:2] {
 		path := home(t, sample)
-		o := w.options("")
+		o := w.options()
 		failing, written := false, 0
 		syncDir, sync := o.sys.SyncDir, o.sys.Sync
 		o.sys.SyncDir = func(dir string) error {
@@ -347,7 +360,7 @@ func TestEarlierRecord(t *testing.T) {
 // refused, so the record that may have reached the disk is cut off durably.
 func TestRecordNotSynced(t *testing.T) {
 	path := home(t, sample)
-	o := ways[3].options("")
+	o := ways[2].options()
 	var calls []string
 	sync, truncate := o.sys.Sync, o.sys.Truncate
 	o.sys.Sync = func(f *os.File) error {

@@ -201,21 +201,12 @@ func quick(sys disk.Calls) disk.Calls {
 // A way is one of the ways in which a store writes.
 type way struct {
 	name    string
-	options func(journal string) Options
+	options func() Options
 }
 
 // ways lists all ways.
 var ways = []way{
-	{"exchange", func(string) Options { return Options{sys: disk.Real()} }},
-	{"rename", func(string) Options { return Options{sys: withoutExchange()} }},
-	{"journal", func(dir string) Options {
-		o := Options{sys: disk.Real(), JournalDir: dir}
-		o.sys.IsMount = func(string) bool { return true }
-		return o
-	}},
-	{"self", func(string) Options {
-		o := Options{sys: disk.Real()}
-		o.sys.IsMount = func(string) bool { return true }
-		return o
-	}},
+	{"exchange", func() Options { return Options{sys: disk.Real()} }},
+	{"rename", func() Options { return Options{sys: withoutExchange()} }},
+	{"in place", inPlaceOnly},
 }

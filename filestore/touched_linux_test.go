@@ -16,7 +16,7 @@ import (
 func TestModeIsTheUsers(t *testing.T) {
 	for _, w := range ways {
 		path := home(t, sample)
-		s := start(t, path, w.options(t.TempDir()))
+		s := start(t, path, w.options())
 		for _, mode := range []os.FileMode{0o600, 0o664} {
 			if err := os.Chmod(path, mode); err != nil {
 				t.Fatal(err)
@@ -36,7 +36,7 @@ func TestModeIsTheUsers(t *testing.T) {
 func TestTimeSetBack(t *testing.T) {
 	for _, w := range ways {
 		path := home(t, sample)
-		s := start(t, path, w.options(t.TempDir()))
+		s := start(t, path, w.options())
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestPathLeadsElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := start(t, path, w.options(t.TempDir()))
+		s := start(t, path, w.options())
 		if err := os.Rename(in("..data_tmp"), in("..data")); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestLinkToNothing(t *testing.T) {
 func TestReaderKeepsFileOpen(t *testing.T) {
 	for _, w := range ways[2:] {
 		path := home(t, sample)
-		s := start(t, path, w.options(t.TempDir()))
+		s := start(t, path, w.options())
 		reader, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,6 @@ func (s *Store) look(w *watcher) bool {
 	if err == nil {
 		s.syncAgainLocked() // the next try is the next poll
 	}
-	s.inPlace.syncJournal()
 	s.lookWritable()
 	w.poll = pollEvery
 	switch {

@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,11 +64,7 @@ func (t *target) hasRoom() error {
 
 // hasRoomInPlace is hasRoom for a write in place, whose record needs the space.
 func (t *target) hasRoomInPlace() error {
-	record := redoSize(filepath.Base(t.real), t.doc, t.doc)
-	if t.o.JournalDir != "" {
-		return cmp.Or(t.o.sys.CanWrite(t.real, 0), t.o.sys.CanWrite(t.o.JournalDir, record))
-	}
-	return t.o.sys.CanWrite(t.real, record)
+	return t.o.sys.CanWrite(t.real, redoSize(filepath.Base(t.real), t.doc, t.doc))
 }
 
 // tryWrite does what a write would do, up to the reservation of the space, without

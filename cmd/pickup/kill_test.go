@@ -29,7 +29,6 @@ func TestKill(t *testing.T) {
 		{name: "folder", rounds: 10},
 		{name: "folder, without RENAME_EXCHANGE", rounds: 5, noExchange: true},
 		{name: "mounted", rounds: 5, mounted: true},
-		{name: "mounted, with a journal", rounds: 5, mounted: true, journal: true},
 	} {
 		t.Run(setup.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,10 +43,10 @@ func TestKill(t *testing.T) {
 
 // A killSetup is a way to serve a file, and how often the server is killed.
 type killSetup struct {
-	name             string
-	rounds           int
-	mounted, journal bool
-	noExchange       bool // the kernel refuses to exchange names
+	name       string
+	rounds     int
+	mounted    bool
+	noExchange bool // the kernel refuses to exchange names
 }
 
 // alwaysValid reports whether the file exists and is valid at every moment, not only
@@ -58,9 +57,6 @@ func (k killSetup) alwaysValid() bool { return !k.mounted && !k.noExchange }
 // own mount namespace, on a path where the file is bind-mounted.
 func (k killSetup) launch(binary, dir, file string) (*process, error) {
 	env, args := []string{"PICKUP_NO_AUTH=1"}, []string{"--access-log", "off"}
-	if k.journal {
-		args = append(args, "--journal-dir", dir)
-	}
 	if k.noExchange {
 		p, err := launchUnder("without-exchange", []string{binary}, dir, env, args...)
 		if err == nil && !strings.Contains(p.text(), "cannot swap two files") {

@@ -127,16 +127,15 @@ var filesystems = []filesystem{
 
 // A powerWay is a way to write the file.
 type powerWay struct {
-	name             string
-	noExchange       bool
-	mounted, journal bool
+	name       string
+	noExchange bool
+	mounted    bool
 }
 
 var powerWays = []powerWay{
 	{name: "swap"},
 	{name: "move aside", noExchange: true},
 	{name: "in place", mounted: true},
-	{name: "in place, with a journal", mounted: true, journal: true},
 }
 
 // A powerBench is what the tests share.
@@ -168,7 +167,7 @@ func (b *powerBench) format(f filesystem) (diskImage, int64, error) {
 		fmt.Fprintf(&text, "    {\"id\": \"%d\", \"n\": 0, \"text\": %q},\n", i, strings.Repeat("abcdefgh", 10))
 	}
 	text.WriteString("    {\"id\": \"last\"}\n  ]\n}\n")
-	for _, name := range []string{"data", "journal", "container"} {
+	for _, name := range []string{"data", "container"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(at, name), 0o755))
 	}
 	err = errors.Join(err,
@@ -542,12 +541,8 @@ func (p *place) file() string { return filepath.Join(p.dir, "fs", "data", "db.js
 
 // start starts a server on the file. One that sees it as a mounted file has a
 // mount namespace of its own, in which a folder of the disk is the container's.
-// Its path is the same for all, for the record in the journal is found by it.
 func (p *place) start() (*process, error) {
 	env, args := []string{"PICKUP_NO_AUTH=1"}, []string{"--access-log", "off"}
-	if p.test.journal {
-		args = append(args, "--journal-dir", filepath.Join(p.dir, "fs", "journal"))
-	}
 	switch {
 	case p.test.mounted:
 		inside := []string{"-m", "sh", "-ec", `mount --bind "$1/container" "$2"; mount --bind "$1/data/db.json" "$2/db.json"; shift 2; exec "$@"`,
