@@ -188,7 +188,7 @@ func (s *server) record(c *gin.Context) {
 		}{io.TeeReader(r.Body, &e.Body), r.Body}
 	}
 	writer := c.Writer
-	kept.writer = recordingWriter{writer, &e.Answer}
+	kept.writer = recordingWriter{writer, &e.Answer, s.requests}
 	c.Writer = &kept.writer
 	// Deferred, so that an aborted answer is recorded as well.
 	defer func() {

@@ -190,8 +190,11 @@ func requestsForbidden() *problem.Problem {
 // origins no preflight allows pageHeader. Browsers send Sec-Fetch-Site only to https and
 // to this machine, so without it Origin decides, which a GET does not have.
 func isOwnPage(r *http.Request) bool {
+	if r.Header.Get(pageHeader) != "1" {
+		return false
+	}
 	site := r.Header.Get("Sec-Fetch-Site")
-	return r.Header.Get(pageHeader) == "1" && (site == "same-origin" || site == "" && !isCrossOrigin(r))
+	return site == "same-origin" || site == "" && !isCrossOrigin(r)
 }
 
 // isForeign reports whether a page of a site that is not allowed sends the request.

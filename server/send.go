@@ -216,6 +216,7 @@ func (req *request) setStreamHeaders() {
 type recordingWriter struct {
 	gin.ResponseWriter
 	answer *requestlog.Excerpt
+	log    *requestlog.Log
 }
 
 func (w *recordingWriter) Write(b []byte) (int, error) {
@@ -227,9 +228,16 @@ func (w *recordingWriter) Write(b []byte) (int, error) {
 
 // keep keeps the beginning of a part of an answer, unless it is not JSON.
 func (w *recordingWriter) keep(b []byte) {
-	if t := w.Header()["Content-Type"]; len(t) > 0 && strings.Contains(t[0], "json") && t[0] != openapi.ProblemType {
-		_, _ = w.answer.Write(b) // it has no error
+	h := w.Header()
+	if t := h["Content-Type"]; len(t) == 0 || !strings.Contains(t[0], "json") || t[0] == openapi.ProblemType {
+		return
 	}
+	tag := ""
+	//lint:ignore SA1008 setTag spells it as RFC 9110 does
+	if sent := h["ETag"]; len(sent) > 0 {
+		tag = sent[0]
+	}
+	w.log.Keep(w.answer, tag, b)
 }
 
 func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }

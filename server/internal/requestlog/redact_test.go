@@ -184,3 +184,25 @@ func TestEqualAnswersAreRedactedOnce(t *testing.T) {
 		t.Errorf("whole %q, cut off %q", whole.text, cut.text)
 	}
 }
+
+// Long answers with the same strong tag share an excerpt; others have their own.
+func TestLongAnswersShareAnExcerpt(t *testing.T) {
+	l := New(nil)
+	long := func(c string) []byte { return bytes.Repeat([]byte(c), maxBody+1) }
+	keep := func(tag string, part []byte) (e Excerpt) {
+		l.Keep(&e, tag, part)
+		return e
+	}
+	first, second := keep(`"1"`, long("a")), keep(`"1"`, long("a"))
+	if &first.text[0] != &second.text[0] || !first.cut || len(first.text) != maxBody {
+		t.Error("the same answer has two excerpts")
+	}
+	for _, tag := range []string{`"2"`, `W/"1"`, ""} {
+		if e := keep(tag, long("b")); e.text[0] != 'b' || !e.cut {
+			t.Errorf("tag %s: %c", tag, e.text[0])
+		}
+	}
+	if l.Keep(&second, `"1"`, []byte("b")); second.text[0] != 'a' || len(second.text) != maxBody {
+		t.Error("a second part has changed the first")
+	}
+}

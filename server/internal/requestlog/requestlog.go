@@ -3,9 +3,11 @@
 package requestlog
 
 import (
+	"bytes"
 	"cmp"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,6 +77,27 @@ func (e *Request) redact(known answers) *Request {
 	return &n
 }
 
+// A taggedExcerpt is the beginning of the answer with a strong entity tag.
+type taggedExcerpt struct {
+	tag string
+	Excerpt
+}
+
+// Keep adds a part of an answer to its excerpt. Long answers with the same strong tag,
+// which have the same bytes, share one excerpt.
+func (l *Log) Keep(e *Excerpt, tag string, part []byte) {
+	if len(part) <= maxBody || len(e.text) > 0 || !strings.HasPrefix(tag, `"`) {
+		_, _ = e.Write(part) // it has no error
+		return
+	}
+	long := l.long.Load()
+	if long == nil || long.tag != tag {
+		long = &taggedExcerpt{tag, Excerpt{bytes.Clone(part[:maxBody]), true}}
+		l.long.Store(long)
+	}
+	*e = long.Excerpt
+}
+
 // A Log has the latest requests. They are in a ring, so that those who add one do not wait
 // for one another, nor for those who read. Its methods may be called by several goroutines
 // at once.
@@ -87,7 +110,8 @@ type Log struct {
 	size   atomic.Int64                         // of the ring, in bytes
 	more   atomic.Pointer[chan struct{}]        // closed when there is more; nil if nobody waits
 
-	redacting atomic.Bool // redact will run
+	long      atomic.Pointer[taggedExcerpt] // the latest of a long answer
+	redacting atomic.Bool                   // redact will run
 }
 
 // New returns an empty Log that reports its own faults to log.
@@ -196,16 +220,16 @@ func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	}
 	for n := first; n <= last; n++ {
 		e := l.slot(n).Load()
-		if e == nil || e.number < n { // it is being added, or was dropped just now
-			if n < l.oldest.Load() {
-				continue
-			}
-			last = n - 1
-			break
-		}
-		if e.number == n { // else it was dropped just now
+		switch {
+		case e != nil && e.number == n:
 			list = append(list, l.redacted(e, known))
+			continue
+		case e != nil && e.number > n, n < l.oldest.Load(): // dropped just now, like those before
+			list, whole = nil, true
+			continue
 		}
+		last = n - 1 // the next is being added
+		break
 	}
 	return list, last, whole
 }
