@@ -96,7 +96,7 @@ const maxLinked = 2 << 10
 
 // setPageHeaders sets X-Total-Count and Link, as json-server 0.17 has them, and
 // Content-Range if the answer is part of a list. Links are followed with GET, so
-// those of a QUERY contain its condition.
+// links of a QUERY contain its condition.
 func (req *request) setPageHeaders(collection string, r *database.Result, condition []byte) {
 	if r.Dialect == query.Whole {
 		return

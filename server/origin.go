@@ -153,7 +153,7 @@ func (s *server) trust(origin string) trust {
 	return untrusted
 }
 
-// isLocalOrigin reports whether an origin is that of a loopback address.
+// isLocalOrigin reports whether an origin has a loopback address.
 func isLocalOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
@@ -217,7 +217,7 @@ func (s *server) checkHost(c *gin.Context) {
 }
 
 // isOwnHost reports whether host, with or without a port, names this server. An
-// empty host is that of a client of HTTP/1.0, which is not a browser.
+// empty host comes from a client of HTTP/1.0, which is not a browser.
 func (s *server) isOwnHost(host string) bool {
 	name := strings.ToLower(hostname(host))
 	if name == "" {

@@ -77,7 +77,7 @@ func sessionOf(r *http.Request) string {
 
 // pathOf returns the path that rules match: as it was sent, without session and
 // prefix. The pages of a single-page application are one page, whose path is /: the
-// names in their paths are often those of the API.
+// names in their paths are often names in the API, too.
 func (s *server) pathOf(r *http.Request) string {
 	p := placeOf(r)
 	if p == nil {
@@ -99,7 +99,7 @@ func isPage(r *http.Request, sent string) bool {
 
 // urlOf returns the URL that the client has sent, without its query, with the host as the
 // client spelled it. It is absolute, so that pages of other origins can follow it.
-// X-Forwarded-Proto is that of a proxy that terminates TLS; a client that forges it
+// X-Forwarded-Proto comes from a proxy that terminates TLS; a client that forges it
 // affects only its own links.
 func urlOf(r *http.Request) string {
 	scheme := "http://"

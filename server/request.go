@@ -19,7 +19,7 @@ import (
 type request struct {
 	*server
 	*gin.Context
-	db    *database.DB // hides that of the server
+	db    *database.DB // hides the server's db: in a session it is the fork
 	snap  *database.Snapshot
 	name  string // of the top-level member
 	id    string // of the record, or of the parent

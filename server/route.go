@@ -14,7 +14,7 @@ import (
 // methodQuery is a safe method, like GET with a body (RFC 10008).
 const methodQuery = "QUERY"
 
-// acceptQuery is the media type of its body, a condition like that of _where.
+// acceptQuery is the media type of its body, a condition as in _where.
 const acceptQuery = "application/json"
 
 // Values of Accept-Patch (RFC 5789 section 3.1).

@@ -15,7 +15,7 @@ import (
 	"pickup/server/simulate"
 )
 
-// ownRules returns the rules that the request reads or changes: those of its session,
+// ownRules returns the rules that the request reads or changes: the rules of its session,
 // or those outside of sessions.
 func (req *request) ownRules() *simulate.Rules {
 	if req.session != nil {

@@ -159,7 +159,7 @@ const (
 
 // A Simulation lets requests and rules ask for slow, failing and fixed answers.
 type Simulation struct {
-	// Rules are those of the configuration. nil: none.
+	// Rules are the rules of the configuration. nil: none.
 	Rules *simulate.Rules
 
 	// Delay is the delay of all requests for which nothing else is said.

@@ -130,7 +130,7 @@ type relation struct {
 
 type findingsState struct {
 	Count   int  `json:"count"`
-	Pending bool `json:"pending"` // the count is that of an earlier state
+	Pending bool `json:"pending"` // the count is from an earlier state
 }
 
 type limits struct {

@@ -65,7 +65,7 @@ func (req *request) checkTarget(tx *database.Tx) error {
 }
 
 // checkListPrecondition checks the preconditions on a collection, or on the database
-// if name is "". The tag is that of a GET without a query.
+// if name is "". The tag is the tag of a GET without a query.
 func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
 	return req.checkPrecondition(req.listTag(tx.Snapshot(), name))
 }

@@ -39,7 +39,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 	case rollback:
 		req.Writer.Header().Add("Preference-Applied", preferRollback)
 	case !changed:
-		req.Header(unchangedHeader, "1") // the revision is that of another request
+		req.Header(unchangedHeader, "1") // the revision comes from another request
 	}
 	req.setRevision(snap)
 	return snap, nil

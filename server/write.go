@@ -17,8 +17,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// create serves POST of a collection: one record, or an array of records of which
-// all are stored or none. POST /drivers/2/schedules fills in driverId. The answer
+// create serves POST of a collection: one record, or an array of records that
+// are stored together or not at all. POST /drivers/2/schedules fills in driverId. The answer
 // has the faults of all objects together.
 func (req *request) create() error {
 	if err := req.settle(req.checkParent); err != nil {

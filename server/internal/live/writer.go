@@ -24,7 +24,7 @@ var ErrNotReading = errors.New("the client does not read")
 // NewWriter returns a Writer of the answer to a request.
 func NewWriter(w http.ResponseWriter, r *http.Request) *Writer {
 	e := &Writer{w: w, control: http.NewResponseController(w), timeout: httpx.WriteTimeout(r), lasting: r.ProtoMajor == 1}
-	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take its end for that of the client
+	_ = e.control.SetReadDeadline(time.Time{}) // net/http would take it for the end of the client
 	return e
 }
 

@@ -51,7 +51,7 @@ func ofFaults(e *database.FaultError) *Problem {
 }
 
 // PreconditionFailed returns the problem for an If-Match that does not hold. tag is
-// that of the resource now, "" if it does not exist.
+// the tag of the resource now, "" if it does not exist.
 func PreconditionFailed(tag string) *Problem {
 	p := New(http.StatusPreconditionFailed, "The resource does not match If-Match: it was changed or does not exist. Read it again, and retry with its ETag.")
 	if tag == "" {

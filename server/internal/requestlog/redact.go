@@ -19,7 +19,7 @@ import (
 // hidden replaces a value that may be secret.
 const hidden = "…"
 
-// secretWords are the words, in the singular, by which a name is that of a secret. Some
+// secretWords are the words, in the singular, that name a secret. Some
 // are two words of a name, as in card_number.
 var secretWords = map[string]bool{
 	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
@@ -32,7 +32,7 @@ var secretWords = map[string]bool{
 var secretEnds = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
 	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
 
-// isSecret reports whether a word of a name, or of a text, is that of a secret:
+// isSecret reports whether a word of a name, or of a text, names a secret:
 // accessToken and X-Api-Key have one, author and monkey have none.
 func isSecret(name string) bool {
 	previous := ""
@@ -64,7 +64,7 @@ func isSecret(name string) bool {
 	return false
 }
 
-// IsPatch reports whether a Content-Type is that of a JSON Patch, however it is spelled.
+// IsPatch reports whether a Content-Type means a JSON Patch, however it is spelled.
 func IsPatch(mediaType string) bool {
 	return strings.Contains(strings.ToLower(mediaType), "json-patch")
 }
@@ -182,7 +182,7 @@ func (e *Excerpt) redact(patch bool) {
 	e.text = append(out, e.text[copied:]...)
 }
 
-// RedactProblem hides the sentences about values that may be secret: all about those of
+// RedactProblem hides the sentences about values that may be secret: all sentences about
 // the body if values is set.
 func RedactProblem(p *problem.Problem, values bool) {
 	if quotesSecret(p.Detail) {

@@ -17,8 +17,8 @@ import (
 )
 
 // FileName returns the name of the file at an escaped path. A name with a final slash
-// is that of a folder. Names are refused that no file should have: those of dot files,
-// and those that mean another file, or more than a file, on some system.
+// names a folder. Names are refused that no file should have: names of dot files,
+// and names that mean another file, or more than a file, on some system.
 func FileName(escaped string) (name string, ok bool) {
 	if escaped == "/" {
 		return "./", true
@@ -81,7 +81,7 @@ func Open(dir, name string, private []string) (*os.File, os.FileInfo, error) {
 	return file, info, err
 }
 
-// isPrivatePath reports whether a path without links is that of a private file or of
+// isPrivatePath reports whether a path without links leads to a private file or to
 // its conflict copy (see package filestore), or within a private folder. A file that
 // is being replaced is known by its path only.
 func isPrivatePath(real string, names []string) bool {
