@@ -70,11 +70,14 @@ func (m *model) apply(c storage.Change) {
 			return
 		}
 		if i < 0 {
-			if c.Collection == "$schema" {
-				m.names = slices.Insert(m.names, 0, c.Collection)
-			} else {
-				m.names = append(m.names, c.Collection)
+			next := slices.Index(m.names, c.Next)
+			switch {
+			case c.Collection == "$schema":
+				next = 0
+			case c.Next == "" || next < 0:
+				next = len(m.names)
 			}
+			m.names = slices.Insert(m.names, next, c.Collection)
 		}
 		d, err := Parse("", fmt.Appendf(nil, "{%s:%s}", quote(c.Collection), c.Value), nil)
 		if err != nil {
@@ -330,6 +333,9 @@ func surroundings(d *Document, c storage.Change) (from, to int) {
 			}
 			return from, to
 		}
+		if m.name == c.Next && !slices.ContainsFunc(d.members, func(m *member) bool { return m.name == c.Collection }) {
+			return at, begin
+		}
 		at = end
 		from = at
 	}
@@ -376,6 +382,9 @@ func randomMemberChange(r *rand.Rand, m *model) storage.Change {
 	c := storage.Change{Collection: fmt.Sprint("m", r.IntN(100))}
 	if len(m.names) > 0 && r.IntN(3) > 0 {
 		c.Collection = m.names[r.IntN(len(m.names))]
+	}
+	if len(m.names) > 0 && r.IntN(2) == 0 {
+		c.Next = m.names[r.IntN(len(m.names))]
 	}
 	switch r.IntN(4) {
 	case 0: // deleted

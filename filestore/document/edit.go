@@ -60,7 +60,7 @@ func (e *edit) change(c storage.Change) error {
 		case i >= 0:
 			return e.replaceMember(i, c.Value)
 		case c.Value != nil:
-			return e.addMember(c.Collection, c.Value)
+			return e.addMember(c)
 		}
 		return nil
 	}
@@ -264,37 +264,44 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	return m.parse(text, e.idMember)
 }
 
-// addMember appends a member. "$schema" becomes the first instead, because it
-// says how to read the others.
-func (e *edit) addMember(name string, v jsontext.Value) error {
-	label, err := jsontext.AppendQuote(nil, name)
+// addMember adds a member in front of the one called c.Next, or at the end. "$schema"
+// becomes the first instead, because it says how to read the others.
+func (e *edit) addMember(c storage.Change) error {
+	label, err := jsontext.AppendQuote(nil, c.Collection)
 	if err != nil {
-		return fmt.Errorf("the name %q: %w", name, storage.ErrInvalid)
+		return fmt.Errorf("the name %q: %w", c.Collection, storage.ErrInvalid)
 	}
 	mark := []byte(e.style.colon)
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
 	top := e.top()
-	m := &member{name: name, label: append(label, mark...)}
-	first := name == "$schema" && len(e.members) > 0
-	if first {
-		m.gap = e.gapInFront(top.separator(e.style))
-	} else {
-		m.gap = top.push(item{}, e.style, nil).gap
+	m := &member{name: c.Collection, label: append(label, mark...)}
+	at := len(e.members)
+	if m.name == "$schema" {
+		at = 0
+	} else if i := slices.IndexFunc(e.members, func(m *member) bool { return c.Next != "" && m.name == c.Next }); i >= 0 {
+		at = i
 	}
-	text := e.styleIn(m).lay(v, e.examplesOf(m, bytes.Trim(v, white)[0]))
+	switch {
+	case at == len(e.members):
+		m.gap = top.push(item{}, e.style, nil).gap
+	case at == 0:
+		m.gap = e.gapInFront(top.separator(e.style))
+	default:
+		next := e.ownMember(at)
+		var after []byte
+		m.gap, after = splitGap(next.gap, top.separator(e.style))
+		e.put(&next.gap, after)
+	}
+	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, bytes.Trim(c.Value, white)[0]))
 	if err := m.parse(text, e.idMember); err != nil {
 		return err
 	}
 	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
 	e.put(&e.tail, top.tail)
 	e.fresh[m] = true
-	if first {
-		e.members = slices.Insert(e.members, 0, m)
-	} else {
-		e.members = append(e.members, m)
-	}
+	e.members = slices.Insert(e.members, at, m)
 	return nil
 }
 

@@ -95,7 +95,9 @@ func parseGolden(data []byte) *goldenFile {
 		collection, rest, _ := strings.Cut(rest, " ")
 		id, value, _ := strings.Cut(rest, " ")
 		c := storage.Change{Collection: collection}
-		if id != "-" {
+		if next, ok := strings.CutPrefix(id, "-"); ok {
+			c.Next = next
+		} else {
 			c.ID = id
 		}
 		if value != "" {

@@ -83,7 +83,7 @@ func (tx *Tx) apply(ch storage.Change) error {
 		c := whole(ch.Collection, ch.Value, tx.snap.conventions)
 		c.ids.inherit(tx.snap.idsOf(ch.Collection))
 		tx.mine[ch.Collection] = true
-		tx.snap.with(c)
+		tx.snap.with(c, ch.Next)
 		return nil
 	}
 	c, err := tx.array(ch.Collection)

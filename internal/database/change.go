@@ -24,6 +24,7 @@ type Change struct {
 	After      jsontext.Value
 
 	was, is *collection // the arrays that a change of a whole member removes and makes, else nil
+	next    string      // see storage.Change
 }
 
 // maxValues is the size of the arrays that Values returns.

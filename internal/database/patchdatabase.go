@@ -304,7 +304,7 @@ func (d *databasePatch) setWhole(name string, value jsontext.Value, t *touches) 
 		d.tx.rebase = t.rebase
 		d.tx.refer(element{name, ""}, before, sent)
 	}
-	d.tx.put(c)
+	d.tx.put(c, "")
 	return nil
 }
 
@@ -354,7 +354,7 @@ func (d *databasePatch) rebuild(name string, kids []*jsonpatch.Node, whole *touc
 		}
 		c.set(keys.Next(v), v)
 	}
-	d.tx.put(c)
+	d.tx.put(c, "")
 	return nil
 }
 

@@ -150,19 +150,37 @@ func (s *Snapshot) fork() *Snapshot {
 	return &n
 }
 
-// with replaces the collection that has c's name by c, or appends c. "$schema" is
-// inserted at the beginning, as in files.
-func (s *Snapshot) with(c *collection) {
+// with replaces the collection that has c's name by c, or inserts c in front of the
+// one called next, or appends it. "$schema" is inserted at the beginning, as in files.
+func (s *Snapshot) with(c *collection, next string) {
 	s.staged = true
-	switch old := s.byName[c.name]; {
+	switch old, after := s.byName[c.name], s.byName[next]; {
 	case old != nil:
 		s.list[slices.Index(s.list, old)] = c
 	case c.name == "$schema":
 		s.list = slices.Insert(s.list, 0, c)
+	case next != "" && after != nil:
+		s.list = slices.Insert(s.list, slices.Index(s.list, after), c)
 	default:
 		s.list = append(s.list, c)
 	}
 	s.byName[c.name] = c
+}
+
+// nextOf returns the name of the first top-level member that follows the one called name
+// in the order of from and is in s too. It returns "" if there is none, or for a shared
+// store, which adds members at the end.
+func (s *Snapshot) nextOf(name string, from *Snapshot) string {
+	at := slices.IndexFunc(from.list, func(c *collection) bool { return c.name == name })
+	if s.stored != nil || at < 0 {
+		return ""
+	}
+	for _, c := range from.list[at+1:] {
+		if s.byName[c.name] != nil {
+			return c.name
+		}
+	}
+	return ""
 }
 
 // without removes a collection and keeps the statistics of its ids.

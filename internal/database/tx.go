@@ -44,7 +44,7 @@ type Tx struct {
 func (tx *Tx) storageChanges() []storage.Change {
 	changes := make([]storage.Change, len(tx.changes))
 	for i, ch := range tx.changes {
-		changes[i] = storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After}
+		changes[i] = storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After, Next: ch.next}
 	}
 	return changes
 }
@@ -72,7 +72,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 	}
 	c = c.clone()
 	tx.mine[name] = true
-	tx.snap.with(c)
+	tx.snap.with(c, "")
 	return c, nil
 }
 
@@ -217,7 +217,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 		}
 		if !bytes.Equal(old.Value, value) {
 			tx.refer(element{name, ""}, old.Value, sent)
-			tx.put(&collection{name: name, kind: storage.Object, value: value})
+			tx.put(&collection{name: name, kind: storage.Object, value: value}, "")
 		}
 		return &Record{Value: value}, nil
 	}
@@ -255,8 +255,9 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	return stamp(tx.snap.schema.Member(name).Stamps, tx.snap.IDMember(name), now, old, value)
 }
 
-// put sets a top-level member, in the order of the one that it replaces, or appends it.
-func (tx *Tx) put(c *collection) {
+// put sets a top-level member, in the order of the one that it replaces, or adds it in
+// front of the one called next.
+func (tx *Tx) put(c *collection, next string) {
 	switch old := tx.snap.byName[c.name]; {
 	case old.isArray() && c.isArray():
 		is := c.inOrder()
@@ -272,8 +273,8 @@ func (tx *Tx) put(c *collection) {
 	}
 	c.ids.inherit(tx.snap.idsOf(c.name))
 	tx.mine[c.name] = true
-	tx.snap.with(c)
-	tx.changes = append(tx.changes, Change{Collection: c.name, After: c.appendJSON(nil)})
+	tx.snap.with(c, next)
+	tx.changes = append(tx.changes, Change{Collection: c.name, After: c.appendJSON(nil), next: next})
 }
 
 func valuesOf(records []*Record) []jsontext.Value {

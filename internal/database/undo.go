@@ -263,7 +263,7 @@ func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
 			tx.changes = append(tx.changes, Change{Collection: ch.Collection})
 		case ch.ID == "" || next.ids.member != now.ids.member: // an edit of the rules may have given other keys
 			replaced[ch.Collection] = true
-			tx.replace(next.contents())
+			tx.replace(next.contents(), tx.snap.nextOf(ch.Collection, to))
 		default:
 			c, err := tx.array(ch.Collection)
 			if err != nil {
@@ -314,20 +314,21 @@ func (tx *Tx) reorder(c, was, from *collection) {
 	}
 	if !slices.EqualFunc(in.Elements, c.inOrder(), func(e storage.Element, r *Record) bool { return e.Key == r.ID }) {
 		tx.changes = slices.DeleteFunc(tx.changes, func(ch Change) bool { return ch.Collection == c.name })
-		tx.snap.with(was)
-		tx.replace(in)
+		tx.snap.with(was, "")
+		tx.replace(in, "")
 	}
 }
 
-// replace replaces a top-level member by contents that were there before.
-func (tx *Tx) replace(in storage.Collection) {
+// replace replaces a top-level member by contents that were there before, or puts it back
+// in front of the member called next.
+func (tx *Tx) replace(in storage.Collection, next string) {
 	keys := storage.NewKeys(tx.snap.IDMember(in.Name))
 	for i, e := range in.Elements {
 		in.Elements[i].Key = keys.Next(e.Value)
 	}
 	was := tx.snap.byName[in.Name]
 	c, _ := newCollection(in, 0, tx.snap.conventions, was, was.inOrder(), true)
-	tx.put(c)
+	tx.put(c, next)
 }
 
 // Preview runs fn as Update would, on the latest snapshot, and returns the state to which

@@ -3,6 +3,7 @@ package database_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,15 +40,62 @@ func TestUndoFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db := openFile(t, path)
-	for name, patch := range map[string]string{
+	undoAll(t, path, text, map[string]string{
 		"update": `[{"op":"replace","path":"/drivers/1/since","value":4}]`,
 		"create": `[{"op":"add","path":"/drivers/-","value":{"name":"Dan"}}]`,
 		"first":  `[{"op":"remove","path":"/drivers/0"}]`,
 		"middle": `[{"op":"remove","path":"/drivers/1"}]`,
 		"last":   `[{"op":"remove","path":"/drivers/2"}]`,
 		"object": `[{"op":"replace","path":"/car/seats","value":7}]`,
+	})
+}
+
+// TestUndoMembers is TestUndoFile for top-level members, each of which has its place.
+func TestUndoMembers(t *testing.T) {
+	for name, text := range map[string]string{
+		"lines": `{
+  "$schema": "./none.json",
+  "first": { "a": 1 },
+  "drivers": [
+    { "id": 1 },
+    { "id": 2 }
+  ],
+  // a van
+  "car": { "seats": 5 },
+  "empty": [],
+  "trips": [
+    { "id": 7 },
+    { "id": 8 }
+  ],
+  "v": 1
+}
+`,
+		"one line":    `{"first": {"a": 1}, "drivers": [{"id": 1}, {"id": 2}], "car": {"seats": 5}, "empty": [], "v": 1}`,
+		"comma first": "{ \"first\": {\"a\": 1}\n, \"drivers\": {\"a\": 2}\n, \"car\": {\"seats\": 5}\n, \"empty\": []\n, \"v\": 1\n}\n",
 	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "db.json")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			undoAll(t, path, text, map[string]string{
+				"first":   `[{"op":"remove","path":"/first"}]`,
+				"middle":  `[{"op":"remove","path":"/drivers"}]`,
+				"empty":   `[{"op":"remove","path":"/empty"}]`,
+				"last":    `[{"op":"remove","path":"/v"}]`,
+				"two":     `[{"op":"remove","path":"/first"},{"op":"remove","path":"/drivers"}]`,
+				"another": `[{"op":"remove","path":"/empty"},{"op":"remove","path":"/drivers"}]`,
+				"with":    `[{"op":"add","path":"/new","value":[{"id":1}]},{"op":"remove","path":"/drivers"}]`,
+			})
+		})
+	}
+}
+
+// undoAll applies patches to the file at path, one at a time, and undoes each of them.
+func undoAll(t *testing.T, path, text string, patches map[string]string) {
+	db := openFile(t, path)
+	order := db.Snapshot().Names()
+	for name, patch := range patches {
 		t.Run(name, func(t *testing.T) {
 			if _, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch)) }); err != nil {
 				t.Fatal(err)
@@ -57,6 +105,9 @@ func TestUndoFile(t *testing.T) {
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != text {
 				t.Errorf("%v: the file is\n%s", err, got)
+			}
+			if got := db.Snapshot().Names(); !slices.Equal(got, order) {
+				t.Errorf("the order is %q", got)
 			}
 		})
 	}

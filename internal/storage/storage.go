@@ -176,4 +176,8 @@ type Change struct {
 	Collection string
 	ID         string
 	Value      jsontext.Value // valid JSON; nil: deleted
+
+	// Next is the name of the top-level member that a new one goes in front of. If
+	// there is none, the new one becomes the last. A SharedStore may ignore it.
+	Next string
 }

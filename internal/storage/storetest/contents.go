@@ -24,11 +24,14 @@ func apply(contents *[]storage.Collection, ch storage.Change, idMember string) e
 	case ch.Value == nil:
 	default:
 		c := storage.NewCollection(ch.Collection, ch.Value, idMember)
+		next := slices.IndexFunc(*contents, func(c storage.Collection) bool { return c.Name == ch.Next })
 		switch {
 		case there:
 			(*contents)[at] = c
 		case c.Name == "$schema":
 			*contents = slices.Insert(*contents, 0, c)
+		case ch.Next != "" && next >= 0:
+			*contents = slices.Insert(*contents, next, c)
 		default:
 			*contents = append(*contents, c)
 		}

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T, database string) storage.Store) {
 		t.Run("Commit/"+test.name, func(t *testing.T) { test.run(t, open(t, sample)) })
 	}
 	for name, run := range map[string]func(*testing.T, storage.Store){
+		"Next":       testNext,
 		"Watch":      testWatch,
 		"Random":     testRandom,
 		"Concurrent": testConcurrent,
@@ -146,6 +147,32 @@ func (test commitTest) run(t *testing.T, s storage.Store) {
 	if _, err := s.Commit(t.Context(), after.Rev, test.changes); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Commit on an old base: %v, want ErrConflict", err)
 	}
+}
+
+// testNext adds members in front of others.
+func testNext(t *testing.T, s storage.Store) {
+	if _, shared := s.(storage.SharedStore); shared {
+		return // it may add them at the end
+	}
+	first := load(t, s)
+	next := func(name, value, next string) storage.Change {
+		return storage.Change{Collection: name, Value: jsontext.Value(value), Next: next}
+	}
+	rev := commit(t, s, first.Rev,
+		remove("drivers", ""), remove("settings", ""), remove("odd", ""), remove("empty", ""),
+		next("one", `1`, "version"), next("drivers", `[{"id":1}]`, "one"), next("drivers", `[]`, "version"),
+		next("two", `{"of":2}`, "nobody"), next("three", `3`, "two"), next("four", `4`, ""))
+	equal(t, s, `$schema other: "./db.schema.json"
+drivers array:
+one other: 1
+version other: 3
+three other: 3
+two object: {"of":2}
+four other: 4
+`)
+	rev = commit(t, s, rev, remove("$schema", ""), next("zero", `0`, "drivers"))
+	rev = commit(t, s, rev, next("$schema", `"./db.schema.json"`, "two"))
+	follow(t, s, first, rev)
 }
 
 // testWatch watches from the beginning, after a few commits and after more than a
