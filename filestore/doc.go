@@ -31,8 +31,8 @@
 //	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go
-//	mode            how it is written: swap, moveAside,
-//	                inPlace or readOnly                      swap.go, moveaside.go, inplace.go
+//	mode            how it is written: replacement, inPlace
+//	                or readOnly                              replacement.go, inplace.go
 //	displacedFiles  old files that an editor may have open   displaced.go
 //	readState       why the file cannot be read              look.go
 //	watcher         when to look at the file                 watch.go
@@ -55,10 +55,10 @@
 //	let readers and watchers see it                                         store.go
 //	remove displaced files that nobody can write to any more                displaced.go
 //
-// The write of each mode has its steps as comments: swap (swap.go) exchanges the
-// names of the file and a draft, and checks what that displaced; move aside
-// (moveaside.go) does so where a system cannot exchange names; in place (inplace.go)
-// is for files that cannot be replaced.
+// The write of each mode has its steps as comments: a replacement (replacement.go) swaps
+// the names of the file and a draft, and checks what that displaced; where a system cannot
+// swap names, the file moves aside and the draft takes its name; in place (inplace.go) is
+// for files that cannot be replaced.
 //
 // # The redo record
 //

@@ -289,9 +289,9 @@ func (t *target) probeDir() (leases string, err error) {
 			leases = "no"
 		}
 	}
-	t.use(swap{t})
+	t.use(replacement{target: t})
 	if err := t.o.sys.Exchange(a, b); err != nil {
-		t.use(moveAside{t})
+		t.use(replacement{t, true})
 		t.o.Log.Warn("this file system cannot swap two files: "+t.path+" is missing for microseconds during each write", "cause", disk.Cause(err))
 	}
 	return leases, nil

@@ -160,3 +160,21 @@ func (t *target) recoverDisplaced(path string, was checksum.Sum) {
 		t.displaced.keep(path, c, nil)
 	}
 }
+
+// recoverAside puts back the file that a crash left aside, at path. If there is
+// another file in its place, path is a displaced file whose sum was sum.
+func (t *target) recoverAside(path string, sum checksum.Sum) error {
+	err := t.o.sys.RenameNew(path, t.real)
+	if errors.Is(err, fs.ErrExist) && t.isOne(path, t.real) {
+		return t.refuse(t.o.sys.Remove(path)) // it was being put back
+	}
+	if errors.Is(err, fs.ErrExist) {
+		t.recoverDisplaced(path, sum)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: cannot put back %s, which an interrupted write left as %s: %w", storage.ErrReadOnly, t.path, path, disk.Cause(err))
+	}
+	t.warn("%s has been put back: a write was interrupted between two steps", t.path)
+	return t.refuse(t.o.sys.SyncDir(t.dir()))
+}

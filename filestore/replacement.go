@@ -1,0 +1,276 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// replacement is the way to write a file that can be replaced: by a draft, which gets
+// its name. What the draft displaces is checked, so an edit that is saved at that moment
+// is not lost, as it would be by a rename over the file.
+type replacement struct {
+	*target
+	noSwap bool // the system cannot swap two names
+}
+
+func (w replacement) String() string {
+	if w.noSwap {
+		return "move aside"
+	}
+	return "swap"
+}
+
+func (w replacement) write(next *document.Document) error {
+	d, err := w.draft(next)
+	if err != nil {
+		return err
+	}
+	if err = w.put(d); err != nil && !errors.Is(err, storage.ErrUnsure) {
+		d.discard()
+	}
+	return err
+}
+
+// put gives d the name of the file, durably.
+func (w replacement) put(d *draft) error {
+	exchange := w.swap
+	switch {
+	case w.known.Info == nil:
+		return w.place(d)
+	case w.noSwap:
+		exchange = w.moveAside
+	}
+	// Exchange the draft for the file, and check what that was.
+	old, err := exchange(d)
+	if err != nil {
+		return err
+	}
+	// Keep the old file, which an editor may have open.
+	w.displaced.add(old, w.known, w.doc)
+	d.path = ""
+	// Sync the directory.
+	return w.placed(d)
+}
+
+// errNoExchange means that the file cannot swap names with another.
+var errNoExchange = errors.New("cannot swap two names")
+
+// swap swaps the names of d and the file, and returns the path of the old file.
+func (w replacement) swap(d *draft) (old string, err error) {
+	if err := w.o.sys.Exchange(d.path, w.real); err != nil && !d.isPlaced() {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errMovedOn // an editor has moved the file aside
+		}
+		if disk.Unsupported(err) {
+			return "", errNoExchange
+		}
+		return "", err
+	}
+	if !w.isExpected(d.path) {
+		return "", w.putBack(d)
+	}
+	return d.path, nil
+}
+
+// putBack gives an edit that d displaced, and that is now at d.path, its name
+// back. It returns errMovedOn: the write has not happened.
+func (w replacement) putBack(d *draft) error {
+	sys := &w.o.sys
+	const saved = "an edit of %s that was saved during a write"
+	err := sys.Exchange(d.path, w.real)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// An editor has moved the draft aside. The displaced edit gets the name,
+		// unless the editor's next file has it already.
+		if err := sys.RenameNew(d.path, w.real); err != nil {
+			w.renameToConflict(d.path, saved)
+		}
+	case err != nil:
+		w.renameToConflict(d.path, saved)
+	default:
+		if info, err := sys.Stat(d.path); err != nil || disk.Same(info, d.Info) {
+			// This is the draft again, which a program may have opened meanwhile.
+			w.displaced.add(d.path, d.State, d.doc)
+			break
+		}
+		// A second edit replaced the draft: the later edit gets the name.
+		sys.Exchange(d.path, w.real)
+		w.renameToConflict(d.path, saved+" and overwritten by the next")
+	}
+	d.path = ""
+	sys.SyncDir(w.dir()) // before any answer; recovery deals with a failure
+	return errMovedOn
+}
+
+// moveAside moves the file aside, gives d its name, and returns the path of the old file.
+// For the microseconds between the two there is no file.
+func (w replacement) moveAside(d *draft) (aside string, err error) {
+	sys := &w.o.sys
+	for n := 0; aside == "" || w.exists(aside); n++ {
+		aside = w.dotFile(fmt.Sprintf(".aside-%v-%d", w.known.Sum, n))
+	}
+	if err := sys.Rename(w.real, aside); err != nil && !w.exists(aside) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errMovedOn // an editor has moved the file aside
+		}
+		return "", err
+	}
+	if !w.isExpected(aside) {
+		w.restore(aside)
+		sys.SyncDir(w.dir()) // before any answer; recovery deals with a failure
+		return "", errMovedOn
+	}
+	if err := sys.RenameNew(d.path, w.real); err != nil && !d.isPlaced() {
+		if errors.Is(err, fs.ErrExist) { // an editor was faster
+			w.displaced.add(aside, w.known, w.doc)
+			return "", errMovedOn
+		}
+		w.restore(aside)
+		return "", err
+	}
+	return aside, nil
+}
+
+// restore gives the file at aside its name back. If another program has saved a
+// file since, aside becomes a conflict copy.
+func (w replacement) restore(aside string) {
+	sys := &w.o.sys
+	err := sys.RenameNew(aside, w.real)
+	if err != nil && !errors.Is(err, fs.ErrExist) && !w.exists(w.real) {
+		err = sys.Rename(aside, w.real) // which worked a moment ago
+	}
+	switch {
+	case err == nil || !w.exists(aside):
+	case errors.Is(err, fs.ErrExist):
+		w.renameToConflict(aside, "an edit of %s that was saved during a write and overwritten by the next")
+	default:
+		w.o.Log.Error("the disk failed while "+w.path+" was moved aside; the next start puts it back", "file", aside, "cause", disk.Cause(err))
+	}
+}
+
+// A draft is a complete new file next to the file.
+type draft struct {
+	*target
+	disk.State
+	doc  *document.Document
+	path string
+	lock *os.File // holds the lock of the inode; nil: it cannot be locked
+}
+
+func (d *draft) discard() {
+	if d.lock != nil {
+		d.o.sys.Close(d.lock)
+	}
+	if d.path != "" {
+		d.o.sys.Remove(d.path)
+	}
+}
+
+// draft writes next to a new file, durably. The name of the draft has the sums
+// of both documents, which recovery needs after a crash.
+func (t *target) draft(next *document.Document) (*draft, error) {
+	sys := &t.o.sys
+	sum := next.Sum()
+	d := &draft{target: t, doc: next, path: t.dotFile(fmt.Sprintf(".tmp-%v-%v", t.known.Sum, sum))}
+	for n := 1; t.displaced.has(d.path); n++ { // a file that was not renamed when it was displaced
+		d.path = t.dotFile(fmt.Sprintf(".tmp-%v-%v-%d", t.known.Sum, sum, n))
+	}
+	perm := os.FileMode(0o600) // until it has its owner
+	if t.like == nil {
+		perm = 0o666 // as any new file of this user
+	}
+	f, err := sys.Open(d.path, disk.CreateNew, perm)
+	if errors.Is(err, os.ErrExist) { // a removal failed before
+		sys.Remove(d.path)
+		f, err = sys.Open(d.path, disk.CreateNew, perm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = t.fill(f, next.Runs()); err == nil {
+		d.State, err = sys.Identify(f, d.path, sum)
+	}
+	// Close it before the swap: some network shares refuse to rename an open
+	// file, and our own descriptor would look like a writer.
+	if err = errors.Join(err, sys.Close(f)); err != nil {
+		d.discard()
+		return nil, err
+	}
+	// Lock it before the swap: at no moment can another server find the file
+	// without a lock.
+	if d.lock, err = sys.Open(d.path, os.O_RDONLY, 0); err == nil {
+		if err = sys.Lock(d.lock); err != nil {
+			sys.Close(d.lock)
+			d.lock = nil
+		}
+	}
+	return d, nil
+}
+
+func (t *target) fill(f *os.File, text document.Runs) error {
+	out := &disk.Writer{Calls: &t.o.sys, File: f}
+	if t.like != nil {
+		if err := t.copyOwner(f); err != nil {
+			return err
+		}
+		out.Chmod(t.like.Mode())
+	}
+	text.WriteTo(out)
+	return out.Sync()
+}
+
+// place gives d the name of the file if the file is absent, unless another
+// program creates one now.
+func (t *target) place(d *draft) error {
+	err := t.o.sys.RenameNew(d.path, t.real)
+	if err != nil && !d.isPlaced() {
+		if errors.Is(err, os.ErrExist) {
+			return errMovedOn
+		}
+		return err
+	}
+	if t.doc != d.doc {
+		t.o.Log.Warn(t.path + " was missing and has been created again")
+	}
+	return t.placed(d)
+}
+
+// isPlaced reports whether d has the file's name, even if a call reported an error.
+func (d *draft) isPlaced() bool {
+	info, err := d.o.sys.Stat(d.real)
+	return err == nil && disk.Same(info, d.Info)
+}
+
+// placed records that d has the file's name, and makes that durable.
+func (t *target) placed(d *draft) error {
+	t.lock.replaceInode(d.lock)
+	if info, err := t.o.sys.Stat(t.real); err == nil && disk.Same(info, d.Info) {
+		d.Info = info // the move has changed the inode
+	}
+	t.known, t.like, t.doc = d.State, d.Info, d.doc
+	err := t.o.sys.SyncDir(t.dir())
+	if t.unsynced = err != nil; t.unsynced {
+		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, t.path, disk.Cause(err))
+	}
+	return nil
+}
+
+// isExpected reports whether the file at path is in the known state, touched
+// perhaps but not changed.
+func (t *target) isExpected(path string) bool {
+	info, err := t.o.sys.Stat(path)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) // removed by another program: nothing to lose
+	}
+	if t.known.Is(info) {
+		return true
+	}
+	_, state, err := t.read(path)
+	return err == nil && state.Sum == t.known.Sum || errors.Is(err, errEmpty) && t.known.Info.Size() == 0
+}
