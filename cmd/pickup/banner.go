@@ -101,9 +101,9 @@ func (s *service) banner() string {
 		}
 	}
 	if !s.NoPage {
-		fmt.Fprintf(t, "  %s/_/\tthe data, to look at and to edit\n", s.url())
+		fmt.Fprintf(t, "  %s/_/\tthe page to view and edit the data\n", s.url())
 	}
-	fmt.Fprintf(t, "  %s/_/docs\tthe API, to read and to try\n", s.url())
+	fmt.Fprintf(t, "  %s/_/docs\tthe documentation of the API\n", s.url())
 	t.Flush() // a strings.Builder returns no error
 	if s.Quiet {
 		b.Reset()
@@ -123,13 +123,13 @@ func (s *service) banner() string {
 	return b.String()
 }
 
-// insteadOfPassword returns the end of a sentence about passwords: that a front end
-// on this machine needs none.
+// insteadOfPassword returns the end of a sentence about passwords: how to start without
+// one, which is possible on a loopback address.
 func (s *service) insteadOfPassword() string {
 	if !s.loopback {
 		return ""
 	}
-	return "; for a front end on this machine, --no-auth needs none"
+	return ", or start with --no-auth to use no password"
 }
 
 // addNotices adds notices about the handling of writes, about the users and about
@@ -147,7 +147,7 @@ func (s *service) addNotices() {
 		add(note("%s", text))
 	}
 	for _, u := range s.networkURLs() {
-		add(note("other machines may reach the service at %s; pages from there need --cors-origin.", u))
+		add(note("other machines may be able to reach the service at %s; pages from there need --cors-origin.", u))
 	}
 	switch {
 	case s.ReadOnly:
@@ -177,7 +177,7 @@ func (s *service) addNotices() {
 	}
 }
 
-// unreachable says of top-level members why they have no URL.
+// unreachable says why top-level fields have no URL.
 var unreachable = map[string]string{
 	"":  ", without a URL: / is the index",
 	"_": ", without a URL: /_/ is reserved",

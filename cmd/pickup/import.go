@@ -28,8 +28,8 @@ import (
 type importCommand struct {
 	File    string `arg:"" help:"The JSON file to import."`
 	Cluster string `arg:"" help:"Where to put the database, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
-	Replace bool   `help:"Change an existing database into that of the file, in one step."`
-	Rules   string `placeholder:"FILE" help:"The schema to import instead of the one that belongs to the file."`
+	Replace bool   `help:"Make an existing database equal to the file, in one step."`
+	Rules   string `placeholder:"FILE" help:"The schema to import instead of the file's own."`
 	config.ClusterAccess
 	config.IDConvention
 }
@@ -101,7 +101,7 @@ func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, er
 // replaceTime is how long replace tries again after servers have written.
 const replaceTime = 30 * time.Second
 
-// replace changes the database in the cluster into that of the file.
+// replace makes the database in the cluster equal to the file.
 func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
 	for start := time.Now(); ; {
 		now, err := store.Load(ctx)
@@ -137,7 +137,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 // An exportCommand writes a database in a cluster, and its rules, to a file.
 type exportCommand struct {
 	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
-	File    string `arg:"" optional:"" help:"The JSON file to write; what differs is changed in an existing one. Without it: standard output."`
+	File    string `arg:"" optional:"" help:"The JSON file to write; in an existing one only the differences are changed. Without it: standard output."`
 	config.ClusterAccess
 }
 

@@ -109,7 +109,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	if err := filestore.WriteFile(file, first, false); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: created, with rules to begin with\n", file)
+	fmt.Fprintf(e.stdout, "%s: created, with rules to start from\n", file)
 	return nil
 }
 

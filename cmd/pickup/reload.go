@@ -99,7 +99,7 @@ func (s *service) readRules(ctx context.Context) error {
 	file := s.env.File
 	if s.NoAuth == config.NoAuthPublic && s.Simulate == "auto" {
 		if s.Delay.Max > 0 || file.RulesText() != "" {
-			s.notices = append(s.notices, warning("answers are not simulated, because everyone can reach the server; --simulate=on allows it."))
+			s.notices = append(s.notices, warning("answers are not simulated, because anyone can reach the server; --simulate=on allows it."))
 		}
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *service) readRules(ctx context.Context) error {
 		return err
 	}
 	if n, _ := s.simulated.Rules.Size(); n > 0 {
-		s.notices = append(s.notices, note("%s of %s may simulate answers.", spell.Count(n, "rule"), file.Name))
+		s.notices = append(s.notices, note("%s has %s for simulated answers.", file.Name, spell.Count(n, "rule")))
 	}
 	s.reloadables = append(s.reloadables, rules)
 	return nil

@@ -26,8 +26,8 @@ type schemaCommand struct {
 	config.FileArgument
 	config.IDConvention
 	Force bool   `help:"Replace an existing schema."`
-	Rules string `placeholder:"FILE" help:"Put the rules of this file into force for a database in etcd, instead of inferred ones."`
-	Link  bool   `help:"Also name the schema in the file, as \"$schema\", so that editors find it. An existing schema is kept."`
+	Rules string `placeholder:"FILE" help:"Use the rules in this file for a database in etcd, instead of inferred ones."`
+	Link  bool   `help:"Also add \"$schema\" to the file, so that editors find the schema. An existing schema is kept."`
 
 	config.ClusterAccess
 
@@ -89,8 +89,8 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	return nil
 }
 
-// runCluster puts rules into force for a database in a cluster: those of a file, or
-// those inferred from its contents.
+// runCluster puts rules into force for a database in a cluster: rules from a file, or
+// rules inferred from its contents.
 func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url string) error {
 	if c.Link {
 		return config.Usagef("--link is for a file, not for a database in etcd")

@@ -196,7 +196,7 @@ func (s *service) notifySystemd(state string) {
 	}
 }
 
-// checkFile returns an error if the database cannot be that of a service.
+// checkFile returns an error if the database cannot be served.
 func (s *service) checkFile(context.Context) error {
 	if etcdstore.IsURL(s.file) {
 		return s.checkCluster()
@@ -429,7 +429,7 @@ func (s *service) schemaFile() *server.SourceFile {
 	f := &server.SourceFile{Name: filepath.Base(s.schema.Paths()[0]), State: "ok"}
 	switch {
 	case s.schema.Err() != nil:
-		f.State, f.Detail = "broken", "the rules cannot be put into force at present; the log has the reason; "+s.schema.Kept()
+		f.State, f.Detail = "broken", "the rules cannot be used at present; the log has the reason; "+s.schema.Kept()
 	case s.db.Schema() == nil:
 		return nil
 	}

@@ -14,7 +14,7 @@ type Address struct {
 // URL returns the URL at which this machine reaches the server.
 func (a Address) URL(t Transport) (string, error) {
 	if a.Port == 0 {
-		return "", Usagef("the port of the server is not known: set --port or PICKUP_PORT")
+		return "", Usagef("the port of the server is unknown: set --port or PICKUP_PORT")
 	}
 	return t.Scheme() + "://" + net.JoinHostPort(Reachable(a.Host), strconv.Itoa(a.Port)), nil
 }

@@ -10,15 +10,15 @@ import (
 
 // A ClusterAccess says how to reach the etcd of a URL with etcds.
 type ClusterAccess struct {
-	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust these authorities (PEM) for the certificates of etcd, instead of those of the system; read again for each connection."`
+	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust these authorities (PEM) for the certificates of etcd, and not the system's; read again for each connection."`
 	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
 	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
 }
 
 // ClusterReads says what reads of a database in etcd show.
 type ClusterReads struct {
-	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"What a read without Pickup-Revision shows: the state that this server has, or the latest of the cluster (${default})."`
-	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for so long, as in 30s."`
+	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"State that a read without Pickup-Revision shows: this server's, or the cluster's latest (${default})."`
+	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for this time, such as 30s."`
 }
 
 // Check returns an error if the files cannot be used.

@@ -46,8 +46,8 @@ func (n *NoAuth) Decode(ctx *kong.DecodeContext) error {
 // IsBool makes the parser accept the flag without a value.
 func (*NoAuth) IsBool() bool { return true }
 
-// Credentials are those of the users in an htpasswd file, or of the one user that
-// the variables name.
+// Credentials are the users in an htpasswd file, or the one user that the variables
+// name.
 type Credentials struct {
 	User, Password string
 	Generated      bool // Password is random and not yet known to anyone

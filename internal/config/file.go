@@ -144,7 +144,7 @@ func (c *File) value(flag *kong.Flag) (any, error) {
 	return list[0], nil
 }
 
-// aliases returns the other names of a flag: a JSON file may have those of json-server.
+// aliases returns the other names of a flag: a JSON file may use the names of json-server.
 func (c *File) aliases(flag *kong.Flag) []string {
 	if filepath.Ext(c.Name) != ".json" {
 		return nil

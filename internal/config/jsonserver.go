@@ -22,7 +22,7 @@ func (u Unneeded) Notes() (all []string) {
 		name, why string
 	}{
 		{u.Watch, "--watch", "the file is always watched"},
-		{u.NoCORS, "--no-cors", "pages of other hosts are refused unless --cors-origin allows them"},
+		{u.NoCORS, "--no-cors", "pages from other hosts are refused unless --cors-origin allows them"},
 		{u.Snapshots != "", "--snapshots", "PUT /_/snapshots/NAME keeps a state in memory"},
 	} {
 		if flag.given {
@@ -35,7 +35,7 @@ func (u Unneeded) Notes() (all []string) {
 // unsupported are the flags of json-server that cannot work, with what to use instead.
 var unsupported = map[string]string{
 	"middlewares": "pickup runs no JavaScript: use rules in pickup.toml ([[simulate]])",
-	"cr":          "use --cors-origin for pages of other hosts",
+	"cr":          "use --cors-origin for pages from other hosts",
 }
 
 // CheckUnsupported returns an error if args have a flag that cannot work, before one that

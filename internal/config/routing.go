@@ -20,8 +20,8 @@ import (
 // Routing is what the service has at which path.
 type Routing struct {
 	RouteFile
-	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, where the API has nothing. Repeatable."`
-	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Answer unknown paths with the index.html of --static where a browser expects a page."`
+	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, at paths that the API does not use. Repeatable."`
+	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Answer unknown paths with the index.html of --static if a browser expects a page."`
 	Prefix string   `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
 }
 
@@ -50,7 +50,7 @@ func (r *Routing) check() error {
 		}
 	}
 	if r.SPA && r.Static == nil {
-		return Usagef("--spa needs --static DIR, which has the index.html")
+		return Usagef("--spa requires --static DIR, the directory with index.html")
 	}
 	return nil
 }

@@ -24,9 +24,9 @@ type Settings struct {
 	NoAuth        NoAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly      bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
 	Ephemeral     bool     `group:"file" xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
-	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages of this origin, besides loopback origins, to use the service; * allows any. Repeatable."`
+	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages from this origin to use the service, besides loopback origins; * allows any. Repeatable."`
 	AllowHost     []string `group:"access" sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
-	Requests      string   `group:"logs" enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, else off); never with --no-auth=public."`
+	Requests      string   `group:"logs" enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, otherwise off); never with --no-auth=public."`
 	JournalDir    string   `group:"file" variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Not used any more. The start completes an interrupted write from the journal in this directory."`
 	AccessLog     string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel      string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
@@ -69,7 +69,7 @@ func (s *Settings) Check() error {
 		}
 	}
 	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
-		return Usagef("--requests=on cannot be used with --no-auth=public: everyone could see the requests of others")
+		return Usagef("--requests=on cannot be used with --no-auth=public: anyone could see the requests of others")
 	}
 	return cmp.Or(s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
 }
@@ -107,8 +107,8 @@ func isOrigin(s string) bool {
 // An IDConvention says how records are identified if the schema does not say so.
 type IDConvention struct {
 	IDs     string `group:"ids" name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short ($PICKUP_IDS; ${default})."`
-	FKS     string `group:"ids" name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Members that refer to records are called by the singular of the collection and this suffix, unless the schema has x-ref ($PICKUP_FKS; ${default})."`
-	IDField string `group:"ids" name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this member as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
+	FKS     string `group:"ids" name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Fields that refer to records are named by the singular of the collection and this suffix, unless the schema has x-ref ($PICKUP_FKS; ${default})."`
+	IDField string `group:"ids" name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this field as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
 }
 
 // Options returns the options of a database with rules.
@@ -119,20 +119,20 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 // Repetition is the settings by which a server does the same at each start, for
 // screenshots and recorded tests.
 type Repetition struct {
-	Seed string  `variable:"PICKUP_SEED" placeholder:"N" help:"Repeat new ids, and what is random about simulated answers, at each start."`
-	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Begin each start at this time, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
+	Seed string  `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
+	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
 }
 
 // check returns an error if a setting has no meaning.
 func (r *Repetition) check(public bool) error {
 	if _, err := strconv.ParseUint(r.Seed, 10, 64); err != nil && r.Seed != "" {
-		return Usagef("--seed: %q is not a whole number from 0 on", r.Seed)
+		return Usagef("--seed: %q must be 0 or a positive whole number", r.Seed)
 	}
 	switch {
 	case public && r.Seed != "":
-		return Usagef("--seed cannot be used with --no-auth=public: others could foresee what is random")
+		return Usagef("--seed cannot be used with --no-auth=public: others could predict new ids")
 	case public && !r.Now.IsZero():
-		return Usagef("--now cannot be used with --no-auth=public: others would take its times for real ones")
+		return Usagef("--now cannot be used with --no-auth=public: others would think that its times are real")
 	}
 	return nil
 }

@@ -174,10 +174,10 @@ func (w *Watcher) InSchema() (f Finding, n int) {
 	return f, 1
 }
 
-// LogLost logs what edits have undone and nobody has put back, which the end of the
-// server loses.
+// LogLost logs the changes that edits have undone and nobody has put back: they are lost
+// when the server ends.
 func (w *Watcher) LogLost() {
 	for _, e := range w.db.Edits() {
-		database.LogNames(w.log, "stopping: what an edit of "+w.path+" undid was not put back, and is lost", e.Time, e.Undone)
+		database.LogNames(w.log, "stopping: changes that an edit of "+w.path+" undid were not put back, and are lost", e.Time, e.Undone)
 	}
 }
