@@ -10,8 +10,9 @@ export interface Change {
   collection: string;
   id?: string;
   op?: "created" | "updated" | "deleted";
-  before?: Obj;
-  after?: Obj;
+  before?: Obj | Obj[]; // an array: the records of a whole collection
+  after?: Obj | Obj[];
+  records?: number; // of a collection that is too large for before and after
 }
 
 export interface Revision {

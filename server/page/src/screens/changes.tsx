@@ -158,7 +158,12 @@ const marks = { created: ["+", "hue4"], updated: ["~", "hue2"], deleted: ["−",
 export function ChangeTitle({ change }: { change: Change }) {
   const op = change.op ?? "updated";
   const record = change.after ?? change.before,
-    name = isObject(record) ? labelOf(record, keyOf(change.collection)) : "";
+    records = Array.isArray(record) ? record.length : change.records;
+  const name = isObject(record)
+    ? labelOf(record, keyOf(change.collection))
+    : records === undefined
+      ? ""
+      : count(records, "record");
   const isShown = hasCollection(change.collection) || hasObject(change.collection);
   const title = `${change.collection} ${change.id ?? ""}`;
   return (
