@@ -32,7 +32,7 @@ type Store struct {
 }
 
 // Load returns the contents. It looks at the file first, so that they include an
-// edit that no watcher has seen. If the file cannot be read they are those of its
+// edit that no watcher has seen. If the file cannot be read, Load returns its
 // last good state.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err := ctx.Err(); err != nil {

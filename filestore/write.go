@@ -63,7 +63,7 @@ func (t *target) canWrite() bool {
 }
 
 // write makes next durable as the content of the file, in the way that the file
-// and its directory allow. Its errors are those of mode.write, in the words of a
+// and its directory allow. It returns the errors of mode.write, in the words of a
 // Store.
 func (t *target) write(next *document.Document) (err error) {
 	defer func() { t.noteWrite(err) }()

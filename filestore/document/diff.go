@@ -10,7 +10,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// Diff returns the changes that lead from the contents of a to those of b,
+// Diff returns the changes that lead from the contents of a to the contents of b,
 // record by record. It ignores the order of records that both have.
 func Diff(a, b *Document) []storage.Change {
 	var changes []storage.Change

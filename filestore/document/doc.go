@@ -1,5 +1,5 @@
 // Package document reads and edits the text of a database file: JSON with
-// comments, of which every byte stays that a change does not concern. It knows
+// comments. A change keeps every byte that it does not concern. The package knows
 // nothing of files.
 //
 // A Document is immutable. Parse (parse.go, parser.go) finds its members and the

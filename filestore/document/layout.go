@@ -46,7 +46,7 @@ func (s style) lay(v []byte, ex examples) []byte {
 	return l.text()
 }
 
-// layElements lays out the elements of l like those of model.
+// layElements lays out the elements of l like the elements of model.
 func (s style) layElements(l, model *list, ex examples) {
 	sep := model.separator(s)
 	inside := ex.elements(&list{}, 0, 0)
@@ -158,7 +158,7 @@ const maxExamples = 8
 
 func nothing() [][]byte { return nil }
 
-// member returns examples for a member: first those of its name, then other
+// member returns examples for a member: first members of its name, then other
 // members that are lists.
 func (ex examples) member(name string) examples {
 	return func() (values [][]byte) {
@@ -178,7 +178,7 @@ func (ex examples) member(name string) examples {
 }
 
 // elements returns examples for an element of an array: the elements of l before
-// the index before and from the index after on, then those of ex.
+// the index before and from the index after on, then the elements of ex.
 func (ex examples) elements(l *list, before, after int) examples {
 	return func() (values [][]byte) {
 		for i := before - 1; i >= max(0, before-maxExamples/2); i-- {

@@ -27,7 +27,7 @@ func sameValue(a, b []byte) bool {
 var byteOrderMark = []byte("\ufeff")
 
 // blanked returns a copy of data with spaces for a byte order mark, comments and
-// trailing commas, so that offsets are those of data. Line breaks stay. It
+// trailing commas, so that offsets are the same as in data. Line breaks stay. It
 // returns nil if data has none of these. Other invalid text stays invalid, as does
 // a comment that does not end.
 func blanked(data []byte) []byte {

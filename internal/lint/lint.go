@@ -55,7 +55,7 @@ type Element struct {
 	ID         string `json:"id,omitempty"`
 }
 
-// edited returns the finding of an edit. run is that of its database.
+// edited returns the finding of an edit. run is the run of its database.
 func edited(run string, e database.Edit) Finding {
 	f := Finding{Kind: "edit", Rev: fmt.Sprintf("%s-%d", run, e.Rev), At: e.Time.UTC()}
 	var names []string

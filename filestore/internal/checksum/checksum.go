@@ -69,7 +69,7 @@ func PartOf(pieces ...[]byte) Part {
 	return p
 }
 
-// A CRC is a polynomial over GF(2) modulo that of its kind. Bytes that follow multiply
+// A CRC is a polynomial over GF(2) modulo a fixed one. Bytes that follow multiply
 // it by a power of x. The highest bit is the coefficient of x to the power of 0.
 
 // multiply returns the product of a and b modulo poly.
