@@ -2,7 +2,7 @@
 // is not visible for a while closes its stream, because a browser opens only six
 // connections to a host over HTTP/1.1.
 import { signal } from "@preact/signals";
-import { isOfPage, isOfTab, isSignedOut, problemOf, send, type Schemas } from "./api.ts";
+import { isOfPage, isOfTab, isSignedOut, problemOf, read, send, session, type Schemas } from "./api.ts";
 import { readEvents, type ServerEvent } from "./events.ts";
 import { parse, type Obj } from "./json.ts";
 
@@ -116,6 +116,11 @@ function showRequests(all: LoggedRequest[]): void {
   requests.value = all;
 }
 
+function pollRequests(): void {
+  if (document.visibilityState !== "visible") return;
+  read<LoggedRequest[]>("/_/requests").then(showRequests, () => {}); // the stream says if the server is gone
+}
+
 let lastID = ""; // of an event, from which the stream continues
 let stream: AbortController | null = null;
 let retries = 0;
@@ -129,7 +134,8 @@ let watch = 0,
 /** Opens the stream. since is the revision that the page has read; withRequests says whether the server records requests. */
 export function follow(since: string, withRequests: boolean): void {
   lastID ||= since;
-  hasRequests = withRequests;
+  hasRequests = withRequests && !session.value;
+  if (withRequests && session.value) setInterval(pollRequests, 1000); // the stream of a session has none
   if (!stream) void listen();
 }
 
