@@ -1381,7 +1381,7 @@ func sessionsFlow(p *pageTest) {
 	p.api("POST", "/_/undo", "", 200)
 	p.isSample()
 	p.api("DELETE", "/_/sessions/checkout", "", 204) // the page begins it anew, and says so
-	p.sees("that of before has ended")
+	p.sees("the one before has ended")
 	p.show("#/_/sessions")
 	p.until(`document.querySelector(".changes b")?.textContent === "checkout"`)
 	p.clickText("End")
