@@ -25,6 +25,7 @@ SwaggerUIBundle({
 // The title is a heading of the first level, those of the collections are of the
 // third. The viewer has a main landmark of its own, within that of this page, and
 // links to operations in the buttons that open them. Inputs are named by their row.
+// Examples that are wider than the page can be scrolled with the keyboard.
 new MutationObserver(() => {
   for (const heading of root.querySelectorAll(":is(h3, h4, h5):not([aria-level])")) heading.ariaLevel = heading.tagName[1] - 1;
   for (const main of root.querySelectorAll("main:not([role])")) main.role = "group";
@@ -32,4 +33,5 @@ new MutationObserver(() => {
   for (const input of root.querySelectorAll("[data-param-name] :is(input, select, textarea):not([aria-label])")) {
     input.ariaLabel = input.closest("[data-param-name]").dataset.paramName;
   }
+  for (const example of root.querySelectorAll("pre.example:not([tabindex])")) example.tabIndex = 0;
 }).observe(root, { childList: true, subtree: true });
