@@ -513,7 +513,7 @@ func TestSimulationIsDescribed(t *testing.T) {
 	}
 	for path, operations := range doc.Paths {
 		for method, operation := range operations {
-			if !strings.HasPrefix(path+"/", "/_/") && method != "parameters" && !bytes.Contains(operation, []byte("#/components/parameters/Prefer")) {
+			if !strings.HasPrefix(path+"/", "/_/") && method != "parameters" && !bytes.Contains(append(operation, operations["parameters"]...), []byte("#/components/parameters/Prefer")) {
 				t.Errorf("%s %s has no Prefer", method, path)
 			}
 		}

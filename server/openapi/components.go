@@ -41,7 +41,7 @@ var (
 // components returns the components that the paths refer to. Linters report
 // unused ones.
 func (d *apiDocument) components() object {
-	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(d.errorResponses(), d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
+	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(object{d.errorResponse()}, d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
 	components, texts := object{}, make(map[string][]byte)
 	for quoted, fixed := range rawjson.Members(fixedComponents) {
 		kind := rawjson.Unquote(quoted)

@@ -3,7 +3,6 @@ package openapi
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // An apiError is an error answer.
@@ -36,27 +35,21 @@ var apiErrors = []apiError{
 	{507, "The disk is full, or there are too many snapshots. Nothing was changed.", []string{"Retry-After"}},
 }
 
-// errorResponses returns the error answers as components, one for each class of
-// statuses.
-func (d *apiDocument) errorResponses() object {
-	class := func(first int) object {
-		var about strings.Builder
-		headers := object{}
-		for _, e := range apiErrors {
-			switch {
-			case e.status/100 != first, (e.status == 401 || e.status == 429) && !d.Auth, e.status == 421 && !d.Loopback:
-				continue
-			}
-			fmt.Fprintf(&about, "\n- %d: %s", e.status, e.description)
-			for _, h := range headersOf(e.headers...) {
-				if !slices.ContainsFunc(headers, func(other entry) bool { return other.name == h.name }) {
-					headers = append(headers, h)
-				}
+// errorResponse returns the answer of all errors as a component.
+func (d *apiDocument) errorResponse() entry {
+	about, headers := "A problem.", object{}
+	for _, e := range apiErrors {
+		if (e.status == 401 || e.status == 429) && !d.Auth || e.status == 421 && !d.Loopback {
+			continue
+		}
+		about += fmt.Sprintf("\n- %d: %s", e.status, e.description)
+		for _, h := range headersOf(e.headers...) {
+			if !slices.ContainsFunc(headers, func(other entry) bool { return other.name == h.name }) {
+				headers = append(headers, h)
 			}
 		}
-		return object{{"description", about.String()[1:]}, {"headers", headers}, {"content", object{media(ProblemType, ref("Problem"), nil)}}}
 	}
-	return object{{"Refused", class(4)}, {"Failed", class(5)}}
+	return entry{"Error", object{{"description", about}, {"headers", headers}, {"content", object{media(ProblemType, ref("Problem"), nil)}}}}
 }
 
 // answers returns responses.

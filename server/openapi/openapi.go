@@ -103,8 +103,7 @@ const apiIntroduction = `Every collection of the file is a resource: list, read,
 - \_delay, \_code, \_fault and \_hold simulate slow and failing answers; \_ is ignored.
 - Every answer has X-Request-Id and, if it read or changed data, Pickup-Revision; sent with a read, it asks for a state that is not older. In a cluster Age says how old data may be. A GET has an ETag, and with If-None-Match its answer may be 304. Preference-Applied lists what was preferred, and Pickup-Unchanged: 1 means that a write made no revision.
 - Pickup-Session: NAME makes a request one of a session, a copy of the database for one test. The answer repeats it, with Pickup-Session-New: 1 if it has begun the session. Pickup-Simulated says what was simulated.
-- Errors are problem documents (RFC 9457); any operation may fail with 5XX. Each fault in a body is listed with its JSON Pointer (RFC 6901).
-- The document is live: it describes the current data and rules.`
+- Errors are problem documents (RFC 9457). Each fault in a body is listed with its JSON Pointer (RFC 6901).`
 
 func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
@@ -124,7 +123,7 @@ func (d *apiDocument) service() {
 		return entry{"200", answer("The resource.", headers, content...)}
 	}
 	tagged := func(content ...entry) object {
-		return answers(good(nil, content...))
+		return answers(good(nil, content...), notModified)
 	}
 	description := func(path, id, summary, details, mediaType string, schema object) {
 		add(path, id, summary, details, "", tagged(media(mediaType, schema, nil)))
@@ -213,17 +212,17 @@ func (d *apiDocument) requests() {
 	list := answers(entry{"200", answer("The requests, the newest first.", nil, media(JSONType, arrayOf(ref("Request")), nil))})
 	d.path(describe.Resource{}, RequestsPath, nil, object{
 		{"get", d.operation(describe.Resource{}, "listRequests", "List the latest requests.",
-			"Requests of the service's own page and for its resources are left out. The stream of "+ChangesPath+" has those to come.", d.parametersOf("requests._since"), nil, list)},
+			"Requests of the service's own page and for its resources are left out. The stream of "+ChangesPath+" has those to come.", d.parametersOf("requests._since"), nil, append(list, notModified))},
 		d.writing("delete", "clearRequests", "Forget the requests.", "New ones are kept from then on.", "", nil, noContent)})
 	d.path(describe.Resource{}, RequestsPath+"/{id}", d.parametersOf("request"), object{
 		{"get", d.operation(describe.Resource{}, "getRequest", "Read a request.", "With its body and the body of its answer.", nil, nil,
-			answers(entry{"200", answer("The request.", nil, media(JSONType, ref("RequestBodies"), nil))}))}})
+			answers(entry{"200", answer("The request.", nil, media(JSONType, ref("RequestBodies"), nil))}, notModified))}})
 }
 
 // reading returns the GET of a resource of the service.
 func (d *apiDocument) reading(id, summary, description string, headers []string, content ...entry) entry {
 	return entry{"get", d.operation(describe.Resource{}, id, summary, description, nil, nil,
-		answers(entry{"200", answer("The resource.", headers, content...)}))}
+		answers(entry{"200", answer("The resource.", headers, content...)}, notModified))}
 }
 
 // writing returns a method that changes a resource of the service.

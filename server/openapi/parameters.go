@@ -13,8 +13,8 @@ const (
 	ofRecords = "_embed _expand"
 	ofLists   = "q _where _sort _order _limit _start _end " + ofRecords
 	ofWrites  = "If-Match If-None-Match Prefer"
-	ofDeletes = "_dependent " + ofWrites
-	readHeads = "If-None-Match Prefer"
+	ofDeletes = "_dependent If-Match"
+	ofData    = "If-None-Match Prefer" // all operations on data, so they are of its paths
 )
 
 var textSchema = object{{"type", "string"}}
@@ -41,7 +41,7 @@ func (d *apiDocument) listParameters(r describe.Resource) list {
 		}
 	}
 	if slices.Contains(r.Members, "filters") {
-		return append(parameters, d.parametersOf(ofLists, readHeads)...)
+		return append(parameters, d.parametersOf(ofLists)...)
 	}
-	return append(parameters, d.parametersOf("filters", ofLists, readHeads)...)
+	return append(parameters, d.parametersOf("filters", ofLists)...)
 }

@@ -31,7 +31,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 		create:  d.share("requestBodies", r.Create, requestBody(media(JSONType, ref(r.Create), body))),
 		example: body,
 	}
-	d.path(r, path, nil, object{
+	d.path(r, path, d.parametersOf(ofData), object{
 		d.list(r, x, "", "All, or those that match the filters."),
 		d.create(r, x, "", "Create a record.", "A record without an id gets one.", x.create),
 	})
@@ -40,7 +40,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 	item = append(item, entry{"delete", d.operation(r, "delete"+r.Record, "Delete a record.",
 		"The answer is the deleted record.",
 		d.parametersOf(ofDeletes), nil, answers(entry{"200", x.record}, noContent))})
-	d.path(r, path+"/{id}", d.parametersOf("id"), item)
+	d.path(r, path+"/{id}", d.parametersOf("id", ofData), item)
 
 	for _, parent := range r.Parents {
 		if HasPath(parent.Collection) {
@@ -69,10 +69,13 @@ func (d *apiDocument) share(kind, name string, value object) object {
 func (d *apiDocument) children(r describe.Resource, x exchange, parent describe.Parent) {
 	one := database.Singular(parent.Collection)
 	of := "Of" + capital(one)
-	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), d.parametersOf("id"), object{
+	body := x.create
+	if r.MergePatch != r.Create {
+		body = requestBody(media(JSONType, ref(r.MergePatch), x.example))
+	}
+	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), d.parametersOf("id", ofData), object{
 		d.list(r, x, of, "The records whose "+parent.Member+" is the id of one of "+parent.Collection+"."),
-		d.create(r, x, of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.",
-			requestBody(media(JSONType, ref(r.MergePatch), x.example))),
+		d.create(r, x, of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", body),
 	})
 }
 
@@ -83,7 +86,7 @@ func (d *apiDocument) singular(r describe.Resource) {
 		example = nil // it must conform to the rules
 	}
 	x := exchange{record: d.share("responses", r.Record+"Answer", answer("The object.", nil, media(JSONType, ref(r.Record), example)))}
-	d.path(r, "/"+url.PathEscape(r.Name), nil, append(object{d.read(r, x, "Read "+r.Name+".", "As it is stored.")}, d.writes(r, x)...))
+	d.path(r, "/"+url.PathEscape(r.Name), d.parametersOf(ofData), append(object{d.read(r, x, "Read "+r.Name+".", "As it is stored.")}, d.writes(r, x)...))
 }
 
 // path adds a path with its parameters and operations.
@@ -109,10 +112,7 @@ func (d *apiDocument) operation(r describe.Resource, id, summary, description st
 		id += "_"
 	}
 	d.ids[id] = true
-	responses = append(responses, entry{"4XX", response("Refused")})
-	if r.Name != "" || body != nil { // the introduction says that all may fail
-		responses = append(responses, entry{"5XX", response("Failed")})
-	}
+	responses = append(responses, entry{"4XX", response("Error")}, entry{"5XX", response("Error")})
 	op := object{{"operationId", id}, {"tags", list{cmp.Or(r.Name, "service")}}, {"summary", summary}}
 	return op.with("description", description).with("parameters", parameters).with("requestBody", body).with("responses", responses)
 }
@@ -124,12 +124,12 @@ func (d *apiDocument) list(r describe.Resource, x exchange, of, description stri
 
 // read returns GET of a record or an object.
 func (d *apiDocument) read(r describe.Resource, x exchange, summary, details string) entry {
-	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords, readHeads), nil, answers(entry{"200", x.record}, notModified))}
+	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords), nil, answers(entry{"200", x.record}, notModified))}
 }
 
 // create returns a POST.
 func (d *apiDocument) create(r describe.Resource, x exchange, of, summary, description string, body object) entry {
-	return entry{"post", d.operation(r, "create"+r.Record+of, summary, description, d.parametersOf(ofWrites), body, answers(entry{"201", x.created}))}
+	return entry{"post", d.operation(r, "create"+r.Record+of, summary, description, d.parametersOf("If-Match"), body, answers(entry{"201", x.created}))}
 }
 
 // writes returns PUT and PATCH.
@@ -147,10 +147,10 @@ func (d *apiDocument) writes(r describe.Resource, x exchange) object {
 	}
 	patch := ref(r.MergePatch)
 	return object{
-		{"put", d.operation(r, "replace"+r.Record, summary, description, d.parametersOf(ofWrites), body, answers(replaced...))},
+		{"put", d.operation(r, "replace"+r.Record, summary, description, d.parametersOf("If-Match"), body, answers(replaced...))},
 		{"patch", d.operation(r, "update"+r.Record, "Change single members.",
 			"As application/json the fields of the body replace the stored ones.",
-			d.parametersOf(ofWrites), requestBody(media(JSONType, patch, x.example), media(MergeType, patch, nil), media(PatchType, ref("JSONPatch"), nil)),
+			d.parametersOf("If-Match"), requestBody(media(JSONType, patch, x.example), media(MergeType, patch, nil), media(PatchType, ref("JSONPatch"), nil)),
 			answers(changed...))},
 	}
 }
