@@ -213,10 +213,11 @@ func TestClusterClocks(t *testing.T) {
 	c.Nodes[0].Kill()
 	for _, p := range servers {
 		if !eventually(func() bool {
-			resp, _ := ask(p, "GET", "/_/readyz", "")
-			return resp.StatusCode == http.StatusServiceUnavailable
+			ready, _ := ask(p, "GET", "/_/readyz", "")
+			read, _ := ask(p, "GET", "/notes", "") // has an Age after three seconds
+			return ready.StatusCode == http.StatusServiceUnavailable && read.Header.Get("Age") != ""
 		}) {
-			t.Error("a server that has lost etcd is ready")
+			t.Error("a server that has lost etcd is ready, or its answers have no Age")
 		}
 	}
 	for _, offset := range []time.Duration{year, -year, 0} {

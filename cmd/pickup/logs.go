@@ -109,7 +109,7 @@ func (u unbuffered) Write(line []byte) (int, error) { return u.b.write(line, tru
 // newTerminalHandler returns a handler that writes a log for people. Control characters
 // are replaced, so that a value cannot move the cursor.
 func newTerminalHandler(w io.Writer, level slog.Level, color bool) slog.Handler {
-	return tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch {
 		case a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo:
 			return slog.Attr{}

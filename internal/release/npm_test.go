@@ -29,7 +29,7 @@ func registry(t *testing.T, dir string) string {
 		t.Fatal(paths, err)
 	}
 	documents := make(map[string]any)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, ok := strings.CutPrefix(r.URL.Path, "/-/"); ok {
 			http.ServeFile(w, r, filepath.Join(dir, filepath.Base(name)))
 		} else if d, ok := documents[strings.TrimPrefix(r.URL.Path, "/")]; ok {
@@ -39,6 +39,7 @@ func registry(t *testing.T, dir string) string {
 		}
 	}))
 	t.Cleanup(s.Close)
+	base := "http://" + s.Listener.Addr().String()
 	for _, path := range paths {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(untar(t, path)["package.json"]), &m); err != nil {
@@ -49,13 +50,14 @@ func registry(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 		sum := sha512.Sum512(text)
-		m["dist"] = map[string]string{"tarball": s.URL + "/-/" + filepath.Base(path), "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}
+		m["dist"] = map[string]string{"tarball": base + "/-/" + filepath.Base(path), "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}
 		version := m["version"].(string)
 		documents[m["name"].(string)] = map[string]any{
 			"name": m["name"], "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: m},
 		}
 	}
-	return s.URL
+	s.Start() // the documents do not change any more
+	return base
 }
 
 // TestNpmInstall installs the packages from a registry and from files, and runs the

@@ -204,9 +204,6 @@ func (l *Log) wake() {
 	}
 }
 
-// Last returns the number of the latest request or clearing.
-func (l *Log) Last() uint64 { return l.last.Load() }
-
 // Since returns the requests after the one with a number, the oldest first, and the
 // number of the latest. whole reports that they are all, because those since then
 // are not known.
