@@ -164,6 +164,14 @@ type pastValues struct {
 // oldest.
 const maxPastValues = 1 << 18
 
+// maxFieldChanges is the number of elements up to which a write is remembered by field.
+// A larger one is remembered by element, so that it does not displace all earlier ones.
+const maxFieldChanges = 1000
+
+// wholeValue is the name under which the value of an element as a whole is remembered. It
+// is the name of no field, as those begin with . or =.
+const wholeValue = "*"
+
 // The hashes that stand for the presence of an element and for no value.
 const absent, present uint64 = 0, 1
 
@@ -181,12 +189,24 @@ func (p *pastValues) add(changes []Change) {
 				continue // nobody has an older version
 			}
 		}
+		if len(changes) > maxFieldChanges {
+			p.note(p.field(ch, wholeValue), p.hash(ch.Before), p.hash(ch.After))
+			continue
+		}
 		for field, was := range p.fields(ch) {
 			if from, is := was[0], was[1]; from != is {
 				p.note(field, from, is)
 			}
 		}
 	}
+}
+
+// hash returns the hash of a value, or absent.
+func (p *pastValues) hash(v jsontext.Value) uint64 {
+	if v == nil {
+		return absent
+	}
+	return maphash.Bytes(p.seed, v)
 }
 
 // note adds the values of a field before and after a write.
@@ -203,7 +223,7 @@ func (p *pastValues) note(field, from, to uint64) {
 	for len(p.order) > maxPastValues {
 		first := p.order[0]
 		p.order = p.order[1:]
-		if rest := p.values[first]; len(rest) > 2 {
+		if rest := p.values[first]; len(rest) > 1 {
 			p.values[first] = rest[1:]
 		} else {
 			delete(p.values, first)
@@ -289,6 +309,10 @@ func (p *pastValues) undoes(ch Change) bool {
 		return true
 	} else if from == absent {
 		return false
+	}
+	value, from := p.values[p.field(ch, wholeValue)], p.hash(ch.Before)
+	if isBack(value, from, p.hash(ch.After)) || ch.Op == Deleted && lastIndex(value, from) > 0 {
+		return true
 	}
 	for field, was := range p.fields(ch) {
 		values := p.values[field]

@@ -308,6 +308,37 @@ func TestEditsAreBounded(t *testing.T) {
 	}
 }
 
+// TestEditOfLargeWrite changes 40,000 records of eight fields at once, which have more
+// values than are remembered. An older version is noticed all the same, as is an older
+// value of an object from before that write.
+func TestEditOfLargeWrite(t *testing.T) {
+	const n = 40_000
+	text := func(value, x int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"o":{"x":%d},"c":[`, x)
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `{"id":"%d","a":%d,"b":%[2]d,"c":%[2]d,"d":%[2]d,"e":%[2]d,"f":%[2]d,"g":%[2]d,"h":%[2]d}`, i, value)
+		}
+		b.WriteString("]}")
+		return b.String()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, db, ctx := followed(t, text(1, 1))
+		defer ctx.end()
+		patched(t, db, `[{"op":"replace","path":"/o/x","value":2}]`)
+		all := text(2, 2)
+		_, records, _ := strings.Cut(all, `"c":`)
+		patched(t, db, `[{"op":"replace","path":"/c","value":`+strings.TrimSuffix(records, "}")+`}]`)
+		edited(s, db, text(1, 1))
+		if open := db.Edits(); len(open) != 1 || len(open[0].Undone) != n+1 {
+			t.Errorf("%d edits have undone writes", len(open))
+		}
+	})
+}
+
 // TestEditsUnderTraffic keeps what an edit has undone of a small database, however much
 // is written afterwards, and gives up that of a large one at a limit.
 func TestEditsUnderTraffic(t *testing.T) {

@@ -103,8 +103,9 @@ func (v *Verifier) SetUsers(users *Users) {
 	}
 	g.key = last.key
 	for key, item := range last.marks.Items() {
-		if name := item.Value(); last.users.keep(name, users) {
-			g.marks.Set(key, name, time.Until(item.ExpiresAt()))
+		name, left := item.Value(), time.Until(item.ExpiresAt())
+		if left > 0 && last.users.keep(name, users) { // without time left it would never expire
+			g.marks.Set(key, name, left)
 		}
 	}
 	v.current.Store(g)

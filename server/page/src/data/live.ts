@@ -116,9 +116,18 @@ function showRequests(all: LoggedRequest[]): void {
   requests.value = all;
 }
 
-function pollRequests(): void {
-  if (document.visibilityState !== "visible") return;
-  read<LoggedRequest[]>("/_/requests").then(showRequests, () => {}); // the stream says if the server is gone
+let isPolling = false;
+
+async function pollRequests(): Promise<void> {
+  if (isPolling || connection.value !== "live" || isSignedOut.value || document.visibilityState !== "visible") return;
+  isPolling = true;
+  try {
+    const all = await read<LoggedRequest[]>("/_/requests");
+    if (!requests.value || all.length !== requests.value.length || all[0]?.id !== requests.value[0]?.id) showRequests(all);
+  } catch {
+    // The stream says if the server is gone.
+  }
+  isPolling = false;
 }
 
 let lastID = ""; // of an event, from which the stream continues
@@ -135,7 +144,7 @@ let watch = 0,
 export function follow(since: string, withRequests: boolean): void {
   lastID ||= since;
   hasRequests = withRequests && !session.value;
-  if (withRequests && session.value) setInterval(pollRequests, 1000); // the stream of a session has none
+  if (withRequests && session.value) setInterval(() => void pollRequests(), 1000); // the stream of a session has none
   if (!stream) void listen();
 }
 
