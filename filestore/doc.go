@@ -37,6 +37,9 @@
 //	readState       why the file cannot be read              look.go
 //	watcher         when to look at the file                 watch.go
 //
+// A call that the system refuses, as with a full disk, becomes an error of storage in
+// errors.go; writable.go reports it until the file can be written again.
+//
 // The package document edits the text, and internal/disk has the system calls.
 //
 // # A start
@@ -79,12 +82,11 @@
 //  1. The record is whole. If each sector of the text is the old one, the new one
 //     or zero, the write is completed. Otherwise another program edited the file,
 //     and the edit wins if it parses.
-//  2. The first or the last line of the record is readable, the file begins with the
-//     old or the new document by its checksum, and only the record follows. The
-//     record is cut off: the change is not acknowledged, so either document is right.
-//  3. The text up to the first NUL parses, and the rest can be the rest of a record.
-//     The file is cut off there. Unless the rest is all zeros it becomes a conflict
-//     copy, or the log has its length and SHA-256.
+//  2. The text up to the first NUL parses, and the rest can be the rest of a record.
+//     The file is cut off there: the change was not acknowledged, so the old and the
+//     new document are both right. The rest becomes a conflict copy, or the log has its
+//     length and SHA-256, unless it is all zeros or begins with the first line of a
+//     record of this document.
 //
 // Any other file is left alone, and Open fails. A start that is interrupted leaves a
 // state to which a rule applies, because it works in the order of a write.

@@ -129,9 +129,9 @@ func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document,
 	return out.Sync()
 }
 
-// overwrite makes doc the content of f, which a record protects. record is the
-// offset of the record in f, 0 if it is in a file of its own: it is cut off when doc is
-// durable. Zeros lead up to it, so that doc ends at a NUL if the record is damaged.
+// overwrite makes doc the content of f, which a record protects. The record is cut off
+// when doc is durable; record is its offset in f, 0 if it is in a file of its own. Zeros
+// lead up to it, so that doc ends at a NUL if the record is damaged.
 //
 // A server that is killed between two writes must leave no sector with parts of both
 // documents, which would look like an edit: WriteTo writes whole sectors.

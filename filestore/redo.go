@@ -173,9 +173,9 @@ type verdict struct {
 	must   bool   // keep is a user's edit: without a copy it would be lost
 }
 
-// judge decides what to do with a file that contains data. record is the content
-// of the record file, nil if there is none. judge reports false if the file stays
-// as it is.
+// judge decides what to do with a file that contains data. record is the content of a
+// record's own file, nil if there is none. judge reports false if the file stays as it
+// is.
 //
 // A record is written before the file and dropped after it, and only then is the
 // change acknowledged. So a complete document that the record does not explain is
@@ -206,53 +206,24 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 		v.text, v.keep, v.why, v.must = r.text, text, "an edit of %s that does not parse", true
 		return v, true
 	}
-	if n, ok := settled(data); ok {
-		return verdict{text: data[:n], record: n}, true
-	}
 	end := len(document)
 	if !hasNUL || !mayBeRecord(data, end) || !parses(document) {
 		return verdict{}, false
 	}
 	v = verdict{text: document, record: int64(end)}
-	if rest := data[end:]; !isZero(rest) {
+	if rest := data[end:]; !isZero(rest) && !belongs(document, rest) {
 		v.keep, v.why = rest, "what followed the document in %s, which looks like the rest of an interrupted write,"
 	}
 	return v, true
 }
 
-// settled looks for the first or the last line of a damaged record in data. It
-// reports whether data is the old or the new document of that record, n bytes
-// long, followed only by the record.
-func settled(data []byte) (n int64, ok bool) {
-	for _, mark := range []string{redoBegin, redoBegin[len("\x00"):]} {
-		at := bytes.LastIndex(data, []byte(mark))
-		if at < 0 {
-			continue
-		}
-		line := at + strings.Index(mark, "//")
-		r, ok := readLine(data[line:])
-		if !ok {
-			continue
-		}
-		begin := int64(line - len("\x00\n"))
-		if begin < 0 || data[begin] != 0 { // the last line
-			begin = int64(line+len(r.line)) - r.size()
-		}
-		if begin < 0 || int64(len(data)) > begin+r.size() {
-			continue
-		}
-		for _, d := range []struct {
-			size int64
-			sum  checksum.Sum
-		}{{r.newLen, r.newSum}, {r.oldLen, r.oldSum}} {
-			// Zeros lead up to the record. A record without a last line, as earlier
-			// versions wrote it, begins right after the longer document.
-			if d.size <= begin && (isZero(data[d.size:begin]) || begin == r.oldLen) && checksum.Of(data[:d.size]) == d.sum {
-				return d.size, true
-			}
-		}
-	}
-	return 0, false
+// belongs reports whether rest, which follows document, is zeros and a part of a record
+// of document: it begins with the record's first line, and has no more than the record.
+func belongs(document, rest []byte) bool {
+	record := bytes.TrimLeft(rest, "\x00\n")
+	r, ok := readLine(record)
+	sum := checksum.Of(document)
+	return ok && int64(len("\x00\n")+len(record)) <= r.size() && (sum == r.oldSum || sum == r.newSum)
 }
 
 // mayBeRecord reports whether data from its first NUL on can be the rest of a

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"pickup/filestore"
 	"pickup/internal/config"
 	"pickup/internal/reload"
 	"pickup/internal/rewrite"
@@ -16,24 +15,6 @@ import (
 
 // This file has the files that are read again when they change while the service runs,
 // except the schema, which belongs to the database.
-
-// reload reads the files of the schema, users, certificate, routes and rules
-// again whenever they may have changed, until ctx is done.
-func (s *service) reload(ctx context.Context) {
-	paths := func() (all []string) {
-		for _, r := range s.reloadables {
-			all = append(all, r.Paths()...)
-		}
-		return all
-	}
-	for range filestore.PollFiles(ctx, paths) {
-		for _, r := range s.reloadables {
-			if r.Refresh(ctx, s.log) {
-				s.db.Wake() // so that clients learn whether the schema can be used
-			}
-		}
-	}
-}
 
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {

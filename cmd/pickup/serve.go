@@ -134,10 +134,12 @@ func (s *service) serve(ctx context.Context) error {
 
 	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
-	running.Go(func() { s.reload(work) })              // re-reads schema, users, certificate, routes, rules
 	running.Go(func() { s.watcher.Run(work) })         // logs what external edits broke
-	running.Go(func() { s.flush(work) })               // writes out the access log
-	running.Go(func() { collectGarbage(work) })        // collects it less often if the database is small
+	running.Go(func() {                                // rereads the schema, users, certificate, routes and rules
+		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // clients learn whether the schema can be used
+	})
+	running.Go(func() { s.flush(work) })        // writes out the access log
+	running.Go(func() { collectGarbage(work) }) // collects it less often if the database is small
 	if s.pprof != nil {
 		running.Go(func() { failed <- s.pprof.Serve(s.pprofListener) })
 	}

@@ -20,7 +20,7 @@ import (
 // the users, or the certificate with its key. While the files cannot be used, their
 // last good content stays in force.
 //
-// One goroutine calls Load and Refresh; Err may be called by others.
+// One goroutine calls Load and Follow; Err may be called by others.
 type Files struct {
 	Name  string          // "users", for the log and readyz?verbose
 	Paths func() []string // may change; "" is a missing file
@@ -85,25 +85,37 @@ var ErrNotYet = errors.New("not possible yet")
 // already: another part of a file has changed.
 var ErrUnchanged = errors.New("unchanged")
 
-// Refresh applies the files again if they have changed, and logs the result. It
-// reports whether Err has changed.
-func (f *Files) Refresh(ctx context.Context, log *slog.Logger) (changed bool) {
-	before := f.failure.Load()
-	f.refresh(ctx, log)
-	return f.failure.Load() != before
+// Follow applies each of the sets again when its files have changed, and logs the result,
+// until ctx is done. It calls changed after Err of a set has changed.
+func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*Files) {
+	for {
+		for _, f := range sets {
+			before := f.failure.Load()
+			if f.refresh(ctx, log); f.failure.Load() != before {
+				changed()
+			}
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
+
+// pollEvery is the time between two looks at the files. What changes between them is a
+// save in progress, and waits for the next look.
+const pollEvery = 250 * time.Millisecond
 
 func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	paths := f.Paths()
 	texts, err := Read(paths...)
 	now, last := digest(paths, texts, err), f.Err()
-	if now != f.seen {
+	steady := now == f.seen
+	if !steady {
 		f.seen, f.since = now, time.Now()
 	}
-	switch {
-	case now == f.applied && !errors.Is(last, ErrNotYet):
-		return
-	case incomplete(texts, err) && time.Since(f.since) < saveTime:
+	if now == f.applied && !errors.Is(last, ErrNotYet) || !steady || incomplete(texts, err) && time.Since(f.since) < saveTime {
 		return
 	}
 	f.applied = now

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -42,7 +39,6 @@ func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
 // ReadAll returns the content of f, which is about size bytes long.
 func (c *Calls) ReadAll(f *os.File, size int64) ([]byte, error) {
 	data := make([]byte, 0, size+1) // one more, to meet the end without growing
-	data = data[:c.readParts(f, data[:size])]
 	for {
 		if len(data) == cap(data) {
 			data = append(data, 0)[:len(data)]
@@ -56,35 +52,6 @@ func (c *Calls) ReadAll(f *os.File, size int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-// readParts fills b from a large file on all processors, because the system has
-// to find memory for each page. It returns the number of bytes read: all of b or
-// 0.
-func (c *Calls) readParts(f *os.File, b []byte) int {
-	const worth = 4 << 20 // bytes that are worth a goroutine
-	parts := min(runtime.GOMAXPROCS(0), len(b)/worth)
-	if parts < 2 {
-		return 0
-	}
-	var short atomic.Bool // a file that is being cut off, or an error: ReadAll meets both again
-	var readers sync.WaitGroup
-	for i := range parts {
-		readers.Go(func() {
-			for at, end := i*len(b)/parts, (i+1)*len(b)/parts; at < end; {
-				n, err := c.ReadAt(f, b[at:end], int64(at))
-				if at += n; err != nil && at < end {
-					short.Store(true)
-					return
-				}
-			}
-		})
-	}
-	readers.Wait()
-	if short.Load() {
-		return 0
-	}
-	return len(b)
 }
 
 // A Writer writes to File from the offset Off on. After an error its methods do
