@@ -45,7 +45,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
 	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, metrics: o.Metrics, ended: s.simulation.holds.end}
-	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Log: o.Log, Status: s.changingStatus}
+	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
 	// The route knows the methods of what is there. Gin's own look at the other

@@ -12,6 +12,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 )
@@ -189,11 +190,11 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
-		err = s.place.Follow(r.Context(), s.revoked, out)
+		httpx.Contain(s.Log, "stream ended", func() { err = s.place.Follow(r.Context(), s.revoked, out) })
 	}
 	// An answer that has begun cannot fail. A client that wants more connects again.
 	switch err {
-	case live.ErrLagging, live.ErrNotReading, live.ErrTooMuch:
+	case live.ErrNotReading, live.ErrTooMuch:
 		if s.Metrics != nil {
 			s.Metrics.dropped.Inc()
 		}
@@ -227,13 +228,13 @@ func (s *stream) release() {
 func (req *request) beginning(s *live.Subscription, t live.Topic, key string, begin since) (parts [][]byte, err error) {
 	parts = [][]byte{[]byte("retry: 1000\n\n")}
 	snap := req.db.Snapshot() // not older than what the subscription gets next
-	switch revisions, ok, _ := req.db.Since(begin.rev); {
+	switch _, ok, _ := req.db.Since(begin.rev); {
 	case begin.now:
 		parts = append(parts, s.Begin(snap.Rev()))
 	case ok && begin.run == req.db.Run() && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
-		var events [][]byte
-		req.withBuildSlot(func() { events, err = s.Resume(begin.rev, revisions) })
-		parts = append(parts, events...)
+		var events []byte
+		req.withBuildSlot(func() { events, err = s.Resume(begin.rev) })
+		parts = append(parts, events)
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:
@@ -255,7 +256,7 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, be
 		parts = append(parts, broken)
 	}
 	if changes, ok := t.(live.Changes); ok && changes.Requests {
-		parts = append(parts, s.Requests(begin.request)...)
+		parts = append(parts, s.Requests(begin.request))
 	}
 	size := 0
 	for _, p := range parts {

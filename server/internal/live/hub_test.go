@@ -1,64 +1,123 @@
 package live
 
 import (
-	"log/slog"
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
 	"pickup/internal/storage/storetest"
-	"pickup/server/internal/httpx"
 )
+
+// open returns a database with an empty collection of posts.
+func open(t *testing.T) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[]}`)), database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// post adds a record.
+func post(t *testing.T, db *database.DB, padding string) {
+	t.Helper()
+	if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
+		_, err := tx.Put(database.Create, "posts", "", jsontext.Value(`{"padding":"`+padding+`"}`))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func noStatus() string { return "" }
 
 // panicking is a topic that cannot be encoded.
 type panicking struct{ Database }
 
 func (panicking) Events(*database.Revision) ([]Event, bool) { panic("cannot be encoded") }
 
-// TestHubPanic: a panic while events are encoded ends the streams of the database,
-// and no more. New ones begin again.
+// TestHubPanic: a panic while events are encoded ends one stream. Others go on.
 func TestHubPanic(t *testing.T) {
-	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[]}`)), database.Options{})
-	if err != nil {
-		t.Fatal(err)
+	db, hubs := open(t), Hubs{Max: 2, Status: noStatus}
+	bad, good := hubs.Join(db, panicking{}, "bad", "/db", nil), hubs.Join(db, Database{}, "good", "/db", nil)
+	bad.Begin(db.Snapshot().Rev())
+	good.Begin(db.Snapshot().Rev())
+	post(t, db, "")
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("there is no panic")
+			}
+		}()
+		_, _, _ = bad.next(nil)
+	}()
+	bad.Leave()
+	if events, _, err := good.next(nil); err != nil || len(events) != 1 {
+		t.Errorf("the other stream: %q, %v", events, err)
 	}
-	hubs := Hubs{Max: 1, Log: slog.New(slog.DiscardHandler), Status: func() string { return "" }}
-	for _, test := range []struct {
-		topic Topic
-		want  error
-	}{
-		{topic: panicking{}, want: errEnded},
-		{topic: Database{}},
-	} {
-		s := hubs.Join(db, test.topic, "key", "/db", nil)
-		if s == nil {
-			t.Fatal("there are too many streams")
-		}
-		_, more, err := s.take()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
-			_, err := tx.Put(database.Create, "posts", "", jsontext.Value(`{}`))
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		<-more
-		if events, _, err := s.take(); err != test.want || len(events) == 0 && err == nil {
-			t.Errorf("%T: %q, %v", test.topic, events, err)
-		}
-		s.Leave()
+	good.Leave()
+	if len(hubs.hubs) != 0 || hubs.open != 0 {
+		t.Errorf("%d hubs and %d streams are left", len(hubs.hubs), hubs.open)
 	}
 }
 
-// TestHubReportPanic checks that a panic in a report of streams that opened or closed leaves
-// the hub unlocked, so that its streams can be ended.
-func TestHubReportPanic(t *testing.T) {
-	h := &hub{groups: map[string]*group{"": nil}}
-	httpx.Contain(slog.New(slog.DiscardHandler), "", h.reportMoves)
-	if !h.mu.TryLock() {
-		t.Error("the hub is still locked")
-	}
+// TestHubShares: streams that need the same events share them. Large events of all streams
+// have a limit, and are dropped when nobody sends them any more.
+func TestHubShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 4 << 20
+		db, hubs := open(t), Hubs{Max: 100, Status: noStatus}
+		var streams []*Subscription
+		for i := range 40 {
+			s := hubs.Join(db, Database{}, strings.Repeat("k", i/2), "/db", nil)
+			s.Begin(db.Snapshot().Rev())
+			streams = append(streams, s)
+		}
+		h := streams[0].hub
+		post(t, db, strings.Repeat("x", size))
+		var first []byte
+		sent := 0
+		for i, s := range streams {
+			events, _, err := s.next(nil)
+			switch {
+			case errors.Is(err, ErrTooMuch) && sent > maxLarge-2*size:
+				continue
+			case err != nil || len(events) != 1:
+				t.Fatalf("stream %d: %d events, %v", i, len(events), err)
+			case i%2 == 0:
+				first, sent = events[0], sent+len(events[0])
+			case &first[0] != &events[0][0]:
+				t.Fatalf("stream %d has events of its own", i)
+			}
+		}
+		if sent > maxLarge || h.large != sent {
+			t.Errorf("%d bytes are in memory, counted as %d", sent, h.large)
+		}
+		time.Sleep(2 * keepLarge)
+		synctest.Wait()
+		if h.large != sent {
+			t.Errorf("while they are sent, %d bytes are counted", h.large)
+		}
+		for _, s := range streams {
+			s.sent()
+		}
+		if h.large != 0 {
+			t.Errorf("afterwards %d bytes are counted", h.large)
+		}
+		post(t, db, strings.Repeat("x", size))
+		if _, _, err := streams[39].next(nil); err != nil {
+			t.Errorf("later: %v", err)
+		}
+		for _, s := range streams {
+			s.Leave()
+		}
+		if h.large != 0 || len(h.groups) != 0 {
+			t.Errorf("in the end %d bytes and %d groups are left", h.large, len(h.groups))
+		}
+	})
 }

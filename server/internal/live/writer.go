@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -60,28 +59,3 @@ func (w *Writer) Send(events ...[]byte) error {
 
 // Close gives net/http the time of one write to end the answer.
 func (w *Writer) Close() { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
-
-// ErrRevoked reports that the users have changed.
-var ErrRevoked = errors.New("the user is gone or has another password")
-
-// Follow sends the events of the subscription until the client goes, its credentials are
-// revoked, or an error ends the stream.
-func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *Writer) error {
-	for {
-		events, more, err := s.take()
-		if err != nil {
-			return err
-		}
-		if err := w.Send(events...); err != nil {
-			return err
-		}
-		clear(events) // they may be large
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return nil
-		case <-revoked:
-			return ErrRevoked
-		}
-	}
-}

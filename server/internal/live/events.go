@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/requestlog"
 )
 
 // A Topic is what a stream is about. It never changes.
@@ -46,51 +49,63 @@ func EventID(run string, rev storage.Rev) string {
 	return run + "-" + strconv.FormatUint(uint64(rev), 10)
 }
 
-// encode returns the events of revisions, one frame for each Rev that has any.
-// Only the last event of a Rev has its id, so a client that has lost the
-// connection in between gets all of them again.
-func encode(run string, t Topic, revisions []*database.Revision) ([]frame, error) {
+// A batch is the events that lead streams from one state to a later one.
+type batch struct {
+	from, until storage.Rev // the earlier states: these and all between them
+	rev         storage.Rev // the later state
+	data        []byte
+	users       int // guarded by hub.mu; of a large one: its group and the streams that send it
+}
+
+// encode returns the events since a revision. Only the last event of a Rev has its id, so
+// a client that has lost the connection in between gets all of them again.
+func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
+	revisions, ok, _ := db.Since(rev)
+	if !ok {
+		return encodeReset(db, t, db.Snapshot())
+	}
+	out := &batch{from: rev, until: rev, rev: rev}
 	events := make([][]Event, len(revisions))
-	for i := len(revisions) - 1; i >= 0; i-- {
+	for i, r := range slices.Backward(revisions) {
 		var ok bool
-		if events[i], ok = t.Events(revisions[i]); !ok {
-			data, err := t.AppendState(nil, revisions[i].After)
+		if events[i], ok = t.Events(r); !ok {
+			data, err := t.AppendState(nil, r.After)
 			if err != nil {
 				return nil, err
 			}
 			events[i] = []Event{{"reset", data}}
+			out.from, out.until = 0, r.Rev-1
 			break // nobody needs what comes before
 		}
 	}
-	var frames []frame
 	for i := 0; i < len(revisions); {
-		f := frame{rev: revisions[i].Rev}
+		out.rev = revisions[i].Rev
 		var all []Event
-		for ; i < len(revisions) && revisions[i].Rev == f.rev; i++ {
+		for ; i < len(revisions) && revisions[i].Rev == out.rev; i++ {
 			all = append(all, events[i]...)
 		}
 		for j, e := range all {
 			id := ""
 			if j == len(all)-1 {
-				id = EventID(run, f.rev)
+				id = EventID(db.Run(), out.rev)
 			}
-			f.data = e.append(f.data, id)
-		}
-		if all != nil {
-			frames = append(frames, f)
+			out.data = e.append(out.data, id)
 		}
 	}
-	return frames, nil
+	return out, nil
 }
 
-// resetFrame returns the event that replaces all that a client has.
-func resetFrame(run string, t Topic, snap *database.Snapshot) (frame, error) {
+// encodeReset returns the event that replaces all that a client has.
+func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) (*batch, error) {
 	data, err := t.AppendState(nil, snap)
 	if err != nil {
-		return frame{}, err
+		return nil, err
 	}
-	return frame{rev: snap.Rev(), data: Event{"reset", data}.append(nil, EventID(run, snap.Rev()))}, nil
+	return &batch{until: snap.Rev() - 1, rev: snap.Rev(), data: Event{"reset", data}.append(nil, EventID(db.Run(), snap.Rev()))}, nil
 }
+
+// statusEvent says that something has changed that has no revision: see Hubs.Status.
+var statusEvent = Event{"status", []byte("{}")}.append(nil, "")
 
 // fileEvent returns the event that the file cannot be read, or with "" that it
 // can be read again. It has no id: only the present state counts.
@@ -288,11 +303,110 @@ func Exists(t Topic, snap *database.Snapshot) bool {
 	return !ok || r.value(snap) != nil
 }
 
-// A frame is one or more events as they are sent.
-type frame struct {
-	rev     storage.Rev // of the state after it; 0 if it has no event of a revision
-	number  uint64      // of the request; 0 if it has none
-	place   bool        // it says only where the stream is
-	data    []byte
-	waiting int // streams that have not taken it
+// Changes is the topic of the revisions of a database.
+type Changes struct {
+	Run      string
+	Values   bool // with before and after
+	Most     int  // changes of a revision that are listed; -1: all
+	Streams  bool // with the event status when streams open or close
+	Requests bool // with the requests of clients
+}
+
+// AppendState implements Topic.
+func (t Changes) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, snap.Rev()))
+	return append(b, '}'), nil
+}
+
+// Events implements Topic.
+func (t Changes) Events(r *database.Revision) ([]Event, bool) {
+	return []Event{{"change", t.AppendRevision(nil, r)}}, true
+}
+
+// AppendRevision appends a revision. One with too many changes has their number
+// in each collection instead.
+func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
+	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, r.Rev))
+	b = append(r.Time.UTC().AppendFormat(append(b, `,"at":"`...), time.RFC3339Nano), '"')
+	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Source))
+	if r.Request != "" {
+		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
+	}
+	if r.Undoes != 0 {
+		b = rawjson.AppendQuote(append(b, `,"undoes":`...), EventID(t.Run, r.Undoes))
+	}
+	return append(t.AppendChanges(b, r.Changes, r.Counts), '}')
+}
+
+// AppendChanges appends the member changes. With counts, or if there are too many
+// changes, it is null, and collections has their number.
+func (t Changes) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
+	if counts == nil && t.Most >= 0 && len(changes) > t.Most {
+		counts = make(map[string]int)
+		for _, ch := range changes {
+			counts[ch.Collection]++
+		}
+	}
+	if counts != nil {
+		return appendCounts(append(b, `,"changes":null,"collections":`...), counts)
+	}
+	b = append(b, `,"changes":[`...)
+	for _, ch := range changes {
+		b = t.AppendChange(rawjson.AppendComma(b), ch)
+	}
+	return append(b, ']')
+}
+
+// AppendChange appends a change. A whole array, and an element without an id of
+// its own, has no id. Without an op only the element is named.
+func (t Changes) AppendChange(b []byte, ch database.Change) []byte {
+	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
+	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
+		b = rawjson.AppendQuote(append(b, `,"id":`...), ch.ID)
+	}
+	if ch.Op != "" {
+		b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
+	}
+	if !t.Values {
+		return append(b, '}')
+	}
+	before, after, records := ch.Values()
+	if before != nil {
+		b = append(append(b, `,"before":`...), before...)
+	}
+	if after != nil {
+		b = append(append(b, `,"after":`...), after...)
+	}
+	if records > 0 {
+		b = strconv.AppendInt(append(b, `,"records":`...), int64(records), 10)
+	}
+	return append(b, '}')
+}
+
+// appendCounts appends an object with the names in their order.
+func appendCounts(b []byte, counts map[string]int) []byte {
+	b = append(b, '{')
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		b = strconv.AppendInt(append(rawjson.AppendQuote(rawjson.AppendComma(b), name), ':'), int64(counts[name]), 10)
+	}
+	return append(b, '}')
+}
+
+// encodeRequests returns the events of the requests after the one with a number, and the
+// number of the latest. They have no ids: the ids of the stream are revisions. If all is
+// set, or those since the number are not known, there is one event with all requests.
+func encodeRequests(log *requestlog.Log, number uint64, all bool) (b []byte, last uint64) {
+	if all {
+		number = 0
+	}
+	list, last, whole := log.Since(number)
+	if all || whole {
+		newest := append([]*requestlog.Request{}, list...)
+		slices.Reverse(newest)
+		return Event{"requests", bytes.TrimSpace(httpx.Marshal(map[string]any{"requests": newest}))}.append(nil, ""), last
+	}
+	for _, r := range list {
+		b = Event{"request", bytes.TrimSpace(httpx.Marshal(r))}.append(b, "")
+	}
+	return b, last
 }
