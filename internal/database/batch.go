@@ -25,18 +25,10 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	first, d := prev.byName == nil, newEdit()
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
-		was := old.inOrder()
 		// Later texts are not shared: unchanged collections would keep those of
 		// several edits in memory.
-		c, records := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, was, first)
-		var same bool
-		switch {
-		case first:
-		case old.isArray() && c.isArray():
-			same = d.records(old, c, was, records) && old.ids.member == c.ids.member
-		default:
-			same = d.member(old, c)
-		}
+		c := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, first)
+		same := !first && d.member(old, c) && old.ids.member == c.ids.member
 		if same && (in.Rev == 0 || in.Rev == old.rev) {
 			c = old
 		} else {
@@ -65,10 +57,9 @@ func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
 		if err := tx.apply(ch); err != nil {
 			return nil, nil, err
 		}
-		tx.changes = append(tx.changes, Change{Collection: ch.Collection, ID: ch.ID})
 	}
 	tx.snap.arrive(b.Rev)
-	return tx.snap, tx.difference(s), nil
+	return tx.snap, s.difference(tx.snap), nil
 }
 
 // apply makes a change without any check. The error wraps ErrNotFound if it is for
@@ -97,38 +88,4 @@ func (tx *Tx) apply(ch storage.Change) error {
 	value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(rawjson.Compact(ch.Value))
 	c.set(ch.ID, value)
 	return nil
-}
-
-// difference returns the net effect of a Tx that began at base: each element
-// once, however often it was written.
-func (tx *Tx) difference(base *Snapshot) *difference {
-	d := new(difference)
-	if len(tx.changes) == 1 {
-		if ch := tx.changes[0]; ch.ID != "" && (ch.Before != nil || ch.After != nil) {
-			d.changes = tx.changes[:0] // the Tx is done with it
-			d.add(ch.Collection, ch.ID, ch.Before, ch.After)
-			return d
-		}
-	}
-	whole := make(map[string]bool)
-	for _, ch := range tx.changes {
-		whole[ch.Collection] = whole[ch.Collection] || ch.ID == ""
-	}
-	seen := make(map[element]bool, len(tx.changes))
-	for _, ch := range tx.changes {
-		at := element{ch.Collection, ch.ID}
-		if whole[ch.Collection] {
-			at.id = ""
-		}
-		old, now := base.byName[ch.Collection], tx.snap.byName[ch.Collection]
-		switch {
-		case seen[at]:
-		case at.id == "":
-			d.member(old, now)
-		default:
-			d.add(ch.Collection, ch.ID, old.valueAt(ch.ID), now.valueAt(ch.ID))
-		}
-		seen[at] = true
-	}
-	return d
 }

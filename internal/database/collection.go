@@ -40,16 +40,17 @@ func newArray(name string, rev storage.Rev, ids idStats) *collection {
 	}
 }
 
-// newCollection returns a collection that a store has loaded, and its records: the
-// values without white space, with the schema's names of members.
+// newCollection returns a collection that a store has loaded: the values without white
+// space, with the schema's names of members.
 //
 // If share is set, compact values share the store's bytes and so keep its whole
 // text in memory, which is no loss while the store keeps it too. Values that are
-// equal in old, whose records are was, share those; old may be nil.
-func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, was []*Record, share bool) (*collection, []*Record) {
+// equal in old, which may be nil, share those.
+func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
 	if in.Kind != storage.Array {
-		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}, nil
+		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
 	}
+	was := old.inOrder()
 	c := newArray(in.Name, rev, idStats{member: o.IDMember(in.Name)})
 	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
@@ -97,7 +98,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 			c.shadowed[id]++
 		}
 	}
-	return c, records
+	return c
 }
 
 // inOrder returns the records of an array in their order, or nil.
@@ -130,8 +131,7 @@ func spread[T any](n int, do func(from, to int) T) []T {
 // whole returns the collection that a Change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
 	in := storage.NewCollection(name, value, o.IDMember(name))
-	c, _ := newCollection(in, 0, o, nil, nil, false)
-	return c
+	return newCollection(in, 0, o, nil, false)
 }
 
 func (c *collection) isArray() bool { return c != nil && c.kind == storage.Array }

@@ -88,8 +88,7 @@ func TestLoadInParts(t *testing.T) {
 	}
 	at := func(processors int, in storage.Collection, old *collection) *collection {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		c, _ := newCollection(in, 1, conventions{}, old, old.inOrder(), old == nil)
-		return c
+		return newCollection(in, 1, conventions{}, old, old == nil)
 	}
 	same := func(a, b *collection) {
 		t.Helper()
@@ -146,8 +145,7 @@ func TestEditsKeepLittle(t *testing.T) {
 		for i, v := range values {
 			in.Elements = append(in.Elements, storage.Element{Key: fmt.Sprint(i), Value: jsontext.Value(v)})
 		}
-		c, _ := newCollection(in, 1, conventions{}, old, old.inOrder(), false)
-		return c
+		return newCollection(in, 1, conventions{}, old, false)
 	}
 	heap := func() int {
 		var m runtime.MemStats

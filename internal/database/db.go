@@ -305,7 +305,7 @@ func (db *DB) publish(steps []step) {
 	now, revisions := db.source.now(), make([]*Revision, len(steps))
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
-		d := s.tx.difference(s.base)
+		d := s.base.difference(s.tx.snap)
 		if db.shared == nil && db.history.outer == nil { // otherwise there is no file to edit
 			db.history.remember(d.changes)
 		}

@@ -25,7 +25,7 @@
 //     store yields;
 //   - tx.go, ondelete.go, references.go, patchrecord.go and patchdatabase.go have the
 //     writes, and stamp.go the times of x-now;
-//   - find.go has the reads, and result.go their answers; strict.go refuses unknown names
+//   - find.go has the reads, and result.go their answers; unknown.go refuses unknown names
 //     in a query; relate.go and embed.go have the relations between collections;
 //   - history.go keeps the latest revisions; edits.go notices the writes that an edit by
 //     hand undoes, and keeps the states before the latest edits; snapshots.go keeps

@@ -75,10 +75,10 @@ func ExampleDB_Since() {
 	revisions, _, _ := db.Since(seen)
 	for _, r := range revisions {
 		for _, c := range r.Changes {
-			fmt.Println(r.Rev, r.Source, c.Op, c.Collection, c.ID, string(c.Before), string(c.After))
+			fmt.Println(r.Rev, r.Source, c.Op, c.Collection, c.ID, string(c.Before)+string(c.After))
 		}
 	}
 	// Output:
-	// 2 api created drivers 2  {"id":2,"driverName":"Ben"}
 	// 2 api deleted drivers 1 {"id":1}
+	// 2 api created drivers 2 {"id":2,"driverName":"Ben"}
 }

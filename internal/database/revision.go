@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,13 +69,12 @@ type difference struct {
 // limits of an edit it has counts and no changes.
 func newEdit() *difference { return &difference{counts: make(map[string]int)} }
 
-// difference returns the difference that leads from s to the state to.
+// difference returns the difference that leads from s to the state to. What they share is
+// not looked at.
 func (s *Snapshot) difference(to *Snapshot) *difference {
 	d := new(difference)
 	for _, c := range s.list {
-		if next := to.byName[c.name]; next != c {
-			d.member(c, next)
-		}
+		d.member(c, to.byName[c.name])
 	}
 	for _, c := range to.list {
 		if s.byName[c.name] == nil {
@@ -84,20 +84,21 @@ func (s *Snapshot) difference(to *Snapshot) *difference {
 	return d
 }
 
-// add adds a change, unless both values are nil or equal.
-func (d *difference) add(collection, id string, before, after jsontext.Value) {
+// add adds a change, and reports true, unless both values are nil or equal.
+func (d *difference) add(collection, id string, before, after jsontext.Value) bool {
 	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}
 	switch {
 	case before == nil && after == nil:
-		return
+		return false
 	case before == nil:
 		ch.Op = Created
 	case after == nil:
 		ch.Op = Deleted
 	case bytes.Equal(before, after):
-		return
+		return false
 	}
 	d.append(ch)
+	return true
 }
 
 func (d *difference) append(ch Change) {
@@ -138,14 +139,16 @@ func (d *difference) revision(before, after *Snapshot) *Revision {
 	return r
 }
 
-// member adds the changes between two states of a top-level member, of which one
-// may be nil, and reports whether there are none.
+// member adds the changes between two states of a top-level member, of which one may be
+// nil. It reports whether they are the same, the order of records included.
 func (d *difference) member(old, now *collection) (same bool) {
 	ch := Change{Op: Updated}
 	switch {
+	case old == now:
+		return true
 	case old.isArray() && now.isArray():
-		return d.records(old, now, old.inOrder(), now.inOrder())
-	case old == nil && now == nil, old != nil && now != nil && old.kind == now.kind && bytes.Equal(old.value, now.value):
+		return d.records(old, now)
+	case old != nil && now != nil && old.kind == now.kind && bytes.Equal(old.value, now.value):
 		return true
 	case old == nil:
 		ch.Op = Created
@@ -163,29 +166,24 @@ func (d *difference) member(old, now *collection) (same bool) {
 	return false
 }
 
-// records adds the changes between two states of a collection, whose records are
-// was and is in their order. It reports whether nothing differs, order included.
-func (d *difference) records(old, now *collection, was, is []*Record) (same bool) {
-	same = len(was) == len(is)
-	alike := 0 // records at the beginning with the same keys: usually all
-	for ; alike < min(len(was), len(is)) && was[alike].ID == is[alike].ID; alike++ {
-		if a, b := was[alike], is[alike]; !bytes.Equal(a.Value, b.Value) {
-			same = false
-			d.add(now.name, b.ID, a.Value, b.Value)
+// records is member for two arrays. Records that are at other places come last.
+func (d *difference) records(old, now *collection) (same bool) {
+	same = true
+	var elsewhere []*Record // of now
+	old.records.Differing(now.records, func(a, b *Record) {
+		switch {
+		case a != nil && b != nil && a.ID == b.ID:
+			same = !d.add(now.name, a.ID, a.Value, b.Value) && same
+			return
+		case a != nil && now.valueAt(a.ID) == nil:
+			same = !d.add(now.name, a.ID, a.Value, nil)
 		}
-	}
-	for _, r := range was[alike:] {
-		same = false
-		if _, ok := now.records.Place(r.ID); !ok {
-			d.add(now.name, r.ID, r.Value, nil)
+		if b != nil {
+			elsewhere = append(elsewhere, b)
 		}
+	})
+	for _, r := range elsewhere {
+		same = !d.add(now.name, r.ID, old.valueAt(r.ID), r.Value) && same
 	}
-	for _, r := range is[alike:] {
-		var before jsontext.Value
-		if a, ok := old.records.Get(r.ID); ok {
-			before = a.Value
-		}
-		d.add(now.name, r.ID, before, r.Value)
-	}
-	return same
+	return same && (elsewhere == nil || slices.EqualFunc(old.inOrder(), now.inOrder(), func(a, b *Record) bool { return a.ID == b.ID }))
 }

@@ -1,16 +1,10 @@
 package database
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"pickup/internal/storage"
 )
 
 // A NamedSnapshot is a state of the database that is kept under a name.
@@ -19,78 +13,22 @@ type NamedSnapshot struct {
 	Name string
 	Time time.Time // when it was kept
 
-	kept   keptState
-	latest atomic.Pointer[comparison] // the latest result of Differing; nil before the first call
-}
-
-// A comparison is the number of records that differ in the state at rev.
-type comparison struct {
-	rev       storage.Rev
-	differing int
+	kept keptState
 }
 
 // Differing returns how many records have been added, changed or removed from s to now,
-// a later or earlier state. Another member counts as one; the order does not count. What
-// both states share is not looked at, and the latest result is kept.
-func (s *NamedSnapshot) Differing(now *Snapshot) int {
-	if c := s.latest.Load(); c != nil && c.rev == now.rev {
-		return c.differing
-	}
-	n := 0
-	for _, c := range s.list {
-		n += c.differing(now.byName[c.name])
-	}
-	for _, c := range now.list {
-		if s.byName[c.name] == nil {
-			n += c.differing(nil)
-		}
-	}
-	s.latest.Store(&comparison{now.rev, n})
-	return n
-}
-
-// differing returns how many records of a collection differ in another state of it, nil
-// if it is gone.
-func (c *collection) differing(to *collection) (n int) {
-	switch {
-	case c == to:
-		return 0
-	case !c.isArray() || !to.isArray():
-		if new(difference).member(c, to) {
-			return 0
-		}
-		for _, c := range []*collection{c, to} {
-			if c.isArray() {
-				n += c.records.Len()
-			}
-		}
-		return max(n, 1)
-	}
-	c.records.Differing(to.records, func(a, b *Record) {
+// a later or earlier state. Another member counts as one, or as many as it has records;
+// the order does not count. What both states share is not looked at.
+func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
+	for _, ch := range s.Snapshot.difference(now).changes {
 		switch {
-		case a == b:
-			return
-		case a != nil && b != nil && a.ID == b.ID:
-			if differ(a.Value, b.Value) {
-				n++
-			}
-			return
-		}
-		// They may be at other places.
-		if a != nil && differ(a.Value, to.valueAt(a.ID)) {
+		case ch.ID == "":
+			n += max(1, s.Len(ch.Collection), now.Len(ch.Collection))
+		case !ch.isOrder():
 			n++
 		}
-		if b != nil && c.valueAt(b.ID) == nil {
-			n++
-		}
-	})
+	}
 	return n
-}
-
-// differ reports whether two values of a record differ, the order of members aside. Either
-// may be nil.
-func differ(a, b jsontext.Value) bool {
-	return !bytes.Equal(a, b) && !Change{Before: b, After: a}.isOrder()
 }
 
 // maxSnapshots is the number of named snapshots.

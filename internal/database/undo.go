@@ -327,8 +327,7 @@ func (tx *Tx) replace(in storage.Collection, next string) {
 		in.Elements[i].Key = keys.Next(e.Value)
 	}
 	was := tx.snap.byName[in.Name]
-	c, _ := newCollection(in, 0, tx.snap.conventions, was, was.inOrder(), true)
-	tx.put(c, next)
+	tx.put(newCollection(in, 0, tx.snap.conventions, was, true), next)
 }
 
 // Preview runs fn as Update would, on the latest snapshot, and returns the state to which
