@@ -2,11 +2,11 @@ package jsonsyntax
 
 import (
 	"bytes"
-	"fmt"
-	"strconv"
+	"io"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
 )
@@ -24,306 +24,202 @@ type Grammar struct {
 // capitalized, about it. The reason is empty if there is no error. unquoted is the reason
 // with "…" for what it quotes of the text.
 func (g Grammar) Explain(text []byte) (offset int, reason, unquoted string) {
-	r := &reader{Grammar: g, text: text}
-	r.document()
-	return r.offset, r.reason, r.unquoted
+	e := &explainer{Grammar: g, text: text}
+	if g.Comments {
+		e.text = blank(bytes.Clone(text))
+	}
+	if e.begin() {
+		e.read()
+	}
+	return e.offset, e.reason, e.unquoted
 }
 
-// A reader reads a text up to the first error. Its methods return false after
-// one.
-type reader struct {
+// An explainer reads a text up to its first error and chooses a sentence for it.
+type explainer struct {
 	Grammar
-	text   []byte
-	i      int
-	open   []int // offsets of the open brackets
-	offset int   // of the error
+	text []byte // with spaces for comments and trailing commas, if they are allowed
+	open []int  // offsets of the open brackets
 
+	name, first int // offsets of the name before the error, and of the same name before it
+
+	offset           int // of the error
 	reason, unquoted string
 }
 
-// A quotation is a part of the text in a reason.
-type quotation string
-
-func (r *reader) fail(offset int, format string, args ...any) bool {
-	r.offset, r.reason = offset, fmt.Sprintf(format, args...)
-	for i, arg := range args {
-		if _, ok := arg.(quotation); ok {
-			args[i] = "…"
-		}
+// begin checks how the text begins. It returns false after an error.
+func (e *explainer) begin() bool {
+	i := rawjson.SkipSpace(e.text, 0)
+	switch {
+	case bytes.HasPrefix(e.text, []byte("\xff\xfe")), bytes.HasPrefix(e.text, []byte("\xfe\xff")):
+		e.explain(0, 'u', 0)
+	case bytes.HasPrefix(e.text, []byte(byteOrderMark)):
+		e.explain(0, 'b', 0)
+	case e.Root != "" && (i == len(e.text) || e.text[i] != '{'):
+		e.explain(i, 'o', i)
+	case i == len(e.text):
+		e.explain(i, 'r', i)
 	}
-	r.unquoted = fmt.Sprintf(format, args...)
-	return false
+	return e.reason == ""
 }
 
-// shortened returns the quotation of a text that may be long.
-func shortened(text string) quotation { return quotation(rawjson.Shorten(text)) }
+const byteOrderMark = "\ufeff"
 
-// peek returns the next byte, or 0 at the end.
-func (r *reader) peek() byte {
-	if r.i < len(r.text) {
-		return r.text[r.i]
+// blank writes spaces over a byte order mark, comments and trailing commas, up to the
+// first error in a comment.
+func blank(text []byte) []byte {
+	fill := func(from, to int) {
+		for ; from < to; from++ {
+			if text[from] != '\n' {
+				text[from] = ' '
+			}
+		}
+	}
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		fill(0, len(byteOrderMark))
+	}
+	before, comma := byte(','), -1 // the latest token, and its offset if it is a comma after a value
+	for i := rawjson.SkipSpace(text, 0); i < len(text); i = rawjson.SkipSpace(text, i) {
+		if text[i] == '/' {
+			end := rawjson.SkipComment(text, i)
+			if end < 0 {
+				break
+			}
+			valid := i + validUTF8(text[i:end])
+			if fill(i, valid); valid < end {
+				break
+			}
+			i = end
+			continue
+		}
+		if (text[i] == '}' || text[i] == ']') && comma >= 0 {
+			text[comma] = ' '
+		}
+		comma = -1
+		if text[i] == ',' && !strings.ContainsRune("{[,:", rune(before)) {
+			comma = i
+		}
+		if before = text[i]; before == '"' {
+			i = rawjson.SkipString(text, i)
+		} else {
+			i++
+		}
+	}
+	return text
+}
+
+// validUTF8 returns the length of the UTF-8 that text begins with.
+func validUTF8(text []byte) int {
+	for i := 0; i < len(text); {
+		c, n := utf8.DecodeRune(text[i:])
+		if c == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(text)
+}
+
+// read reads the text up to its first error.
+func (e *explainer) read() {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(e.text))
+	for {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			fault, _ := err.(*jsontext.SyntacticError)
+			e.token(dec, fault)
+			return
+		}
+		end := int(dec.InputOffset())
+		switch tok.Kind() {
+		case '{', '[':
+			if e.open = append(e.open, end-1); len(e.open) > e.MaxDepth {
+				e.explain(end-1, 'v', end-1)
+				return
+			}
+		case '}', ']':
+			e.open = e.open[:len(e.open)-1]
+		case '0', 't', 'f', 'n':
+			if longer.Match(e.text[end:]) || tok.Kind() == '0' && e.at(end) == '.' {
+				e.value(end-len(tok.String()), 'v', nil)
+				return
+			}
+		}
+		if len(e.open) == 0 {
+			if i := rawjson.SkipSpace(e.text, end); i < len(e.text) {
+				e.explain(i, 'e', i)
+			}
+			return
+		}
+	}
+}
+
+// token explains why there is no next token.
+func (e *explainer) token(dec *jsontext.Decoder, fault *jsontext.SyntacticError) {
+	kind, n := dec.StackIndex(dec.StackDepth())
+	end := int(dec.InputOffset())
+	i := rawjson.SkipSpace(e.text, end)
+	item, comma := 'i', -1
+	if kind == '{' {
+		item = 'n'
+	}
+	switch c := e.at(i); {
+	case len(e.open) == 0:
+		item = 'v'
+	case kind == '{' && n%2 == 1:
+		if e.name = rawjson.Offset(e.text, string(dec.StackPointer())); c != ':' {
+			e.explain(i, ':', end)
+			return
+		}
+		item, i = 'v', rawjson.SkipSpace(e.text, i+1)
+	case n > 0:
+		if c != ',' {
+			e.explain(i, ',', end)
+			return
+		}
+		comma, i = i, rawjson.SkipSpace(e.text, i+1)
+	}
+	switch c := e.at(i); {
+	case comma >= 0 && c == e.closing():
+		e.explain(comma, item+'A'-'a', comma)
+	case c == '"' && fault.Err == jsontext.ErrDuplicateName:
+		e.name, e.first = i, rawjson.Offset(e.text, string(fault.JSONPointer))
+		e.explain(i, 'd', i)
+	default:
+		e.value(i, item, fault)
+	}
+}
+
+// value explains what is at i in place of a valid value.
+func (e *explainer) value(i int, state rune, fault *jsontext.SyntacticError) {
+	switch c := e.at(i); {
+	case c == '"' && fault.Err == io.ErrUnexpectedEOF:
+		e.explain(i, 'E', i)
+	case c == '"':
+		e.explain(int(fault.ByteOffset), 's', i)
+	case state != 'n' && (c == '-' || '0' <= c && c <= '9'):
+		e.explain(i, '0', i)
+	default:
+		e.explain(i, state, i)
+	}
+}
+
+// at returns the byte at i, or 0 at the end.
+func (e *explainer) at(i int) byte {
+	if i < len(e.text) {
+		return e.text[i]
 	}
 	return 0
 }
 
-func (r *reader) ended() bool { return r.i >= len(r.text) }
-
-func (r *reader) hasPrefix(prefix string) bool { return bytes.HasPrefix(r.text[r.i:], []byte(prefix)) }
-
-func (r *reader) line(offset int) int {
-	line, _ := rawjson.LineColumn(r.text, offset)
+func (e *explainer) line(offset int) int {
+	line, _ := rawjson.LineColumn(e.text, offset)
 	return line
 }
 
-// bracket returns the innermost open bracket, as in "the { on line 1".
-func (r *reader) bracket() string {
-	at := r.open[len(r.open)-1]
-	return fmt.Sprintf("the %c on line %d", r.text[at], r.line(at))
-}
-
-// document reads the whole text.
-func (r *reader) document() bool {
-	const bom = "\ufeff"
-	switch {
-	case r.hasPrefix("\xff\xfe"), r.hasPrefix("\xfe\xff"):
-		return r.fail(0, "the %s is UTF-16; it must be UTF-8", r.Noun)
-	case !r.hasPrefix(bom):
-	case !r.Comments:
-		return r.fail(0, "the %s begins with a byte order mark; leave it out", r.Noun)
-	default:
-		r.i = len(bom)
+// closing returns the bracket that closes the innermost open one, or 0.
+func (e *explainer) closing() byte {
+	if len(e.open) == 0 {
+		return 0
 	}
-	if !r.space() {
-		return false
-	}
-	word := r.word()
-	switch c := r.peek(); {
-	case r.ended() && r.Root != "":
-		return r.fail(r.i, `the %s is empty: expected %s, such as {"items": []}`, r.Noun, r.Root)
-	case r.ended():
-		return r.fail(r.i, "the %s is empty", r.Noun)
-	case r.Root == "" || c == '{':
-	case c == '[':
-		return r.fail(r.i, `expected %s, found an array: wrap it, as in {"items": [ … ]}`, r.Root)
-	case c == '"' || startsNumber(c) || isLiteral(word):
-		return r.fail(r.i, `expected %s, such as {"items": []}, found a single value`, r.Root)
-	default:
-		return r.unexpected("'{'")
-	}
-	switch {
-	case !r.value() || !r.space():
-		return false
-	case r.ended():
-		return true
-	case r.peek() == '}' || r.peek() == ']':
-		return r.fail(r.i, "unexpected '%c': every bracket is closed already", r.peek())
-	}
-	return r.fail(r.i, "unexpected text after the end of the value")
-}
-
-// space reads white space and comments.
-func (r *reader) space() bool {
-	for {
-		r.i = rawjson.SkipSpace(r.text, r.i)
-		switch c := r.peek(); {
-		case c != '/' && c != '#':
-			return true
-		case !r.Comments:
-			return r.fail(r.i, "JSON has no comments")
-		case c == '#':
-			return r.fail(r.i, "expected // or /* to begin a comment, found #")
-		}
-		end := rawjson.SkipComment(r.text, r.i)
-		switch {
-		case end < 0 && r.hasPrefix("/*"):
-			return r.fail(r.i, "this comment is not closed; add */")
-		case end < 0:
-			return r.fail(r.i, "expected // or /* to begin a comment, found a single /")
-		case !r.utf8(end):
-			return false
-		}
-	}
-}
-
-// utf8 reads up to end and checks the encoding.
-func (r *reader) utf8(end int) bool {
-	for r.i < end {
-		c, n := utf8.DecodeRune(r.text[r.i:end])
-		if c == utf8.RuneError && n == 1 {
-			return r.fail(r.i, "the byte %s is not UTF-8; the %s must be UTF-8", quotation(fmt.Sprintf("0x%02X", r.text[r.i])), r.Noun)
-		}
-		r.i += n
-	}
-	return true
-}
-
-// value reads a value.
-func (r *reader) value() bool {
-	switch c := r.peek(); {
-	case r.ended():
-		return r.unexpectedEnd()
-	case c == '{' || c == '[':
-		return r.list()
-	case c == '"':
-		return r.str()
-	case startsNumber(c):
-		return r.number()
-	}
-	if word := r.word(); isLiteral(word) {
-		r.i += len(word)
-		return true
-	}
-	return r.unexpected("a value")
-}
-
-func isLiteral(word string) bool { return word == "true" || word == "false" || word == "null" }
-
-func startsNumber(c byte) bool { return c == '-' || '0' <= c && c <= '9' }
-
-// word returns the letters and digits that come next.
-func (r *reader) word() string {
-	rest := r.text[r.i:]
-	n := bytes.IndexFunc(rest, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '$' && c != '-'
-	})
-	if n < 0 {
-		n = len(rest)
-	}
-	return string(rest[:n])
-}
-
-func (r *reader) unexpectedEnd() bool {
-	return r.fail(r.i, "unexpected end of the %s: %s is not closed", r.Noun, r.bracket())
-}
-
-// unexpected explains a character that begins nothing that may come next.
-func (r *reader) unexpected(wanted string) bool {
-	for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>"} {
-		if r.hasPrefix(mark) {
-			return r.fail(r.i, "this is a merge conflict marker; resolve the conflict and remove the marker")
-		}
-	}
-	c, n := utf8.DecodeRune(r.text[r.i:])
-	word := r.word()
-	switch {
-	case c == utf8.RuneError && n == 1:
-		return r.utf8(r.i + 1)
-	case strings.ContainsRune("'`“”„«»‘’", c):
-		return r.fail(r.i, `expected plain double quotes ("), found %c`, c)
-	case c == ',':
-		return r.fail(r.i, "unexpected comma: %s must come before it", wanted)
-	case word == "" && (c == '+' || c == '.') && wanted == "a value":
-		return r.fail(r.i, "a number begins with a digit or a minus sign, not with %c", c)
-	case word == "":
-		return r.fail(r.i, "expected %s, found %s", wanted, quotation(strconv.QuoteRune(c)))
-	case wanted != "a value":
-		return r.fail(r.i, `expected %s, found the word "%s"`, wanted, shortened(word))
-	}
-	switch lower := strings.ToLower(word); lower {
-	case "true", "false", "null":
-		return r.fail(r.i, "expected %s, found %s", lower, word)
-	case "none", "nil", "undefined":
-		return r.fail(r.i, "expected null, found %s", word)
-	case "nan", "infinity":
-		return r.fail(r.i, "%s is not a JSON number; use null or a string", word)
-	}
-	return r.fail(r.i, "the word %s must be in double quotes", shortened(word))
-}
-
-// list reads an object or array.
-func (r *reader) list() bool {
-	if r.open = append(r.open, r.i); len(r.open) > r.MaxDepth {
-		return r.fail(r.i, "the %s is nested deeper than %d levels", r.Noun, r.MaxDepth)
-	}
-	var names map[string]int // of an object: their offsets
-	item := "a value"
-	if r.peek() == '{' {
-		names, item = make(map[string]int), "a member"
-	}
-	closing := rawjson.Closing(r.peek())
-	r.i++
-	for comma := -1; ; { // the offset of the comma before the item
-		if !r.space() {
-			return false
-		}
-		switch c := r.peek(); {
-		case r.ended():
-			return r.unexpectedEnd()
-		case c == closing && comma >= 0 && !r.Comments:
-			return r.fail(comma, "unexpected comma: %s must follow", item)
-		case c == closing:
-			r.i++
-			r.open = r.open[:len(r.open)-1]
-			return true
-		case c == '}' || c == ']':
-			return r.mismatch(closing)
-		case c == ',':
-			return r.unexpected(item)
-		}
-		if names != nil && !r.name(names) || !r.value() {
-			return false
-		}
-		end := r.i
-		if !r.space() {
-			return false
-		}
-		switch c := r.peek(); {
-		case c == ',':
-			comma = r.i
-			r.i++
-		case c == closing: // the next round reads it
-			comma = -1
-		case r.ended():
-			return r.unexpectedEnd()
-		case c == '}' || c == ']':
-			return r.mismatch(closing)
-		case c == ':':
-			return r.fail(r.i, "unexpected colon: it may only follow the name of a member")
-		case c == '"' || c == '{' || c == '[' || startsNumber(c) || unicode.IsLetter(rune(c)):
-			return r.fail(end, "missing comma after this value")
-		default:
-			return r.unexpected(fmt.Sprintf("',' or '%c'", closing))
-		}
-	}
-}
-
-func (r *reader) mismatch(closing byte) bool {
-	return r.fail(r.i, "expected '%c' to close %s, found '%c'", closing, r.bracket(), r.peek())
-}
-
-// name reads the name of a member and the colon. names has those before it.
-func (r *reader) name(names map[string]int) bool {
-	switch c := r.peek(); c {
-	case '"':
-	case '{', '[':
-		return r.fail(r.i, "expected a name in double quotes, found '%c'; or is %s a mistake?", c, r.bracket())
-	default:
-		return r.unexpected("a name in double quotes")
-	}
-	start := r.i
-	if !r.str() {
-		return false
-	}
-	end := r.i
-	quoted := shortened(string(r.text[start:end]))
-	name := rawjson.Unquote(r.text[start:end])
-	if first, ok := names[name]; ok {
-		return r.fail(start, "duplicate name %s: it is already used on line %d", quoted, r.line(first))
-	}
-	names[name] = start
-	if !r.space() {
-		return false
-	}
-	switch c := r.peek(); {
-	case r.ended():
-		return r.unexpectedEnd()
-	case c == ':':
-		r.i++
-		return r.space()
-	case c == '=':
-		return r.fail(r.i, "expected ':' after the name %s, found '='", quoted)
-	case c == ',' || c == '}':
-		return r.fail(end, "the name %s has no value", quoted)
-	}
-	return r.fail(end, "missing colon after the name %s", quoted)
+	return rawjson.Closing(e.text[e.open[len(e.open)-1]])
 }
