@@ -45,7 +45,7 @@ func TestAccessDetails(t *testing.T) {
 		},
 		{
 			request: "POST /posts", body: `{"title":"x","author":"me",}`, programs: "POST /posts 500",
-			people: "POST /posts 500 The body is not valid JSON: line 1, column 27: unexpected comma: a member must follow.",
+			people: "POST /posts 500 The body is not valid JSON: line 1, column 27: unexpected comma: a field must follow.",
 		},
 		{request: "GET /posts?title=json-server&author=typicode", people: "GET /posts?title=json-server&author=typicode 200", programs: "GET /posts 200"},
 		{

@@ -22,7 +22,7 @@ func TestSyntax(t *testing.T) {
 		line, column int
 	}{
 		{body: "", line: 1, column: 1, detail: "the body is empty"},
-		{body: `{"a": 1,}`, line: 1, column: 8, detail: "unexpected comma: a member must follow"},
+		{body: `{"a": 1,}`, line: 1, column: 8, detail: "unexpected comma: a field must follow"},
 		{body: "{\n  \"ä\": True}", line: 2, column: 8, detail: "expected true, found True"},
 		{body: `{"a": 1} {}`, line: 1, column: 10, detail: "unexpected text after the end of the value"},
 		{body: `{"a": 1, "a": 2}`, line: 1, column: 10, detail: `duplicate name "a": it is already used on line 1`},
