@@ -25,7 +25,7 @@ func TestSentOnce(t *testing.T) {
 	other := open(t, c, `{"items":[]}`)
 	s := another(t, c, other)
 	n, sent := s.etcd.(*nodes), 0
-	n.configs[0].DialOptions = append(n.configs[0].DialOptions, grpc.WithChainUnaryInterceptor(
+	n.config.DialOptions = append(n.config.DialOptions, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 			err := invoke(ctx, method, req, reply, c, o...)
 			if strings.HasSuffix(method, "/Txn") {
@@ -127,18 +127,25 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestConnecting asks two nodes of which one accepts connections and is silent.
+// TestConnecting begins with a node that accepts connections and is silent. The next one is
+// asked, and a call never says that it was not sent because another one was not.
 func TestConnecting(t *testing.T) {
 	c := oneNode(t)
-	n := newNodes(Address{Hosts: []string{silent(t), c.Hosts()}, User: "pickup", Prefix: "/"}, Options{Password: "secret"})
-	defer n.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	n.mu.Lock()
-	n.links[1].connecting = true // as if that took long, too
-	n.mu.Unlock()
-	if _, _, err := n.client(ctx); err != context.DeadlineExceeded {
-		t.Errorf("a client of nodes that are silent: %v", err)
+	other := open(t, c, `{"items":[]}`)
+	for _, user := range []string{"", "pickup"} {
+		s, err := Open(Address{Hosts: []string{silent(t), c.Hosts()}, User: user, Prefix: other.prefix}, Options{Password: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		began := time.Now()
+		if _, err := s.Latest(t.Context()); err != nil || time.Since(began) > 2*dialTime {
+			t.Errorf("user %q: %v after %v", user, err, time.Since(began))
+		}
+	}
+	lost := &ConnectionError{Cause: "Error while dialing: connection refused", err: status.Error(codes.Unavailable, "error reading from server: EOF")}
+	if isUnsent(lost) {
+		t.Error("a call whose connection was lost counts as one that was not sent")
 	}
 }
 

@@ -98,6 +98,9 @@ func isUnsent(err error) bool {
 	if _, ok := errors.AsType[unsentError](err); ok || errors.Is(err, rpctypes.ErrNoLeader) {
 		return true
 	}
+	if e, ok := errors.AsType[*ConnectionError](err); ok {
+		err = e.err // the cause may be that of another call
+	}
 	code, _ := codeOf(err)
 	return code == codes.Unavailable &&
 		(strings.Contains(err.Error(), "rror while dialing") || strings.Contains(err.Error(), "handshake failed"))

@@ -94,9 +94,11 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	if err == nil || errors.Is(err, storage.ErrBroken) {
 		s.broken = err
 	}
+	if err == nil && st.rev >= s.seen.rev {
+		s.seen = sighting{st.rev, began}
+	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
 		s.state, s.away = st, nil
-		s.sawLocked(st.rev, began)
 		for _, e := range s.pending {
 			s.noteLocked(e)
 		}

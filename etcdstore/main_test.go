@@ -157,7 +157,7 @@ func write(t testing.TB, s *Store, key, value string) int64 {
 // compact removes the revisions before one.
 func compact(t testing.TB, s *Store, rev int64) {
 	t.Helper()
-	c, _, err := s.etcd.(*nodes).client(t.Context())
+	c, _, err := s.etcd.(*nodes).client()
 	if err == nil {
 		_, err = c.Compact(t.Context(), rev)
 	}

@@ -109,7 +109,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	a := open(t, c, randomSample)
 	t.Cleanup(func() { // the long test would fill the disk
-		client, _, err := a.etcd.(*nodes).client(context.Background())
+		client, _, err := a.etcd.(*nodes).client()
 		if err == nil {
 			var r *clientv3.DeleteResponse
 			if r, err = client.Delete(context.Background(), a.prefix, clientv3.WithPrefix()); err == nil {

@@ -42,7 +42,6 @@ const (
 	resolveTime = 5 * time.Second       // to find out an outcome that was not reported
 	probeEach   = time.Second           // between two looks at the head
 	staleAfter  = 3 * time.Second       // since the cluster answered, until Watch reports it
-	watchWait   = 50 * time.Millisecond // for a batch that Watch is about to receive
 	repeatAfter = 50 * time.Millisecond // of a failed call
 	reloadAfter = 2 * time.Second       // of a load that failed
 )
@@ -65,16 +64,15 @@ type Store struct {
 	state     *state                         // guarded by mu; nil: nothing is known
 	loading   int                            // guarded by mu; loads under way
 	pending   []*step                        // guarded by mu; what arrived during them
-	follower  *follower                      // guarded by mu; of the running Watch, nil if there is none
+	feed      *storage.Feed                  // guarded by mu; of the running Watch, nil if there is none
 	shown     int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
 	fresh     time.Time                      // guarded by mu; when shown was known to be the latest
 	seen      sighting                       // guarded by mu; sets fresh when it is shown
 	broken    error                          // guarded by mu; of a key that is not JSON
 	gone      error                          // guarded by mu; see checkHead: revisions now mean other states
-	newest    int64                          // guarded by mu; the count of the latest head that was read
 	overtaker int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
 	refused   error                          // guarded by mu; why etcd refuses commits, nil if it does not
-	away      error                          // guarded by mu; of the last call if the cluster did not answer
+	away      error                          // guarded by mu; why the head could not be read the last time, nil if it was
 	idMember  func(collection string) string // guarded by mu
 }
 
@@ -281,6 +279,16 @@ func (s *Store) lost() error {
 // latest reads the head. asOf is the revision of the cluster at that time.
 func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err error) {
 	began := time.Now()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !errors.Is(err, context.Canceled) { // that says nothing about the cluster
+			s.away = err
+		}
+		if err == nil {
+			s.sawLocked(rev, began)
+		}
+	}()
 	s.mu.Lock()
 	known := int64(0)
 	if s.state != nil {
@@ -298,14 +306,7 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 		return 0, h, 0, err
 	}
 	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
-	if err = s.checkHead(h, rev, known); err != nil {
-		return 0, h, 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away = nil
-	s.sawLocked(rev, began)
-	return rev, h, asOf, nil
+	return rev, h, asOf, s.checkHead(h, rev, known)
 }
 
 // checkHead returns an error unless a head that was read, written at rev, is one of the
@@ -313,7 +314,6 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 func (s *Store) checkHead(h head, rev, known int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.newest = max(s.newest, h.Count)
 	switch st := s.state; {
 	case s.gone != nil || st == nil:
 	case h.Database != st.head.Database:

@@ -522,17 +522,17 @@ func TestSlowLoad(t *testing.T) {
 	}
 }
 
-// TestLook looks at a head that a follower has not received yet. It reports that it lags
-// behind only after a while, however old the state is that it began with.
-func TestLook(t *testing.T) {
+// TestStale reports a state whose head was not confirmed for a while, however old the state
+// is that Watch begins with.
+func TestStale(t *testing.T) {
 	s := newStore(nil, "/x/", nil)
 	s.opened = time.Now().Add(-time.Minute)
 	f := s.newFollower(5)
-	if f.look(6, time.Now(), nil) || f.trouble != nil {
-		t.Errorf("a follower that has just begun reports %v", f.trouble)
+	if err := f.stale(); err != nil {
+		t.Errorf("a follower that has just begun reports %v", err)
 	}
-	f.heard = s.opened
-	if !f.look(6, time.Now(), nil) || !errors.Is(f.trouble, storage.ErrAway) {
-		t.Errorf("a follower that has not heard of the head for a minute reports %v", f.trouble)
+	f.began = s.opened
+	if err := f.stale(); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("a follower that has not heard of the head for a minute reports %v", err)
 	}
 }

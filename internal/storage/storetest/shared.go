@@ -74,9 +74,29 @@ func testSharedWatch(t *testing.T, a, b storage.SharedStore) {
 	}
 }
 
-// testSince catches up after a conflict.
+// testSince catches up after a conflict, while a Watch receives what others commit. Without
+// one, Since may yield the whole contents.
 func testSince(t *testing.T, a, b storage.SharedStore) {
+	before := load(t, b)
+	alone := commit(t, a, before.Rev, set("drivers", "alone", `{"id":"alone"}`))
+	if got := since(t, b, before.Rev); len(got) != 1 || got[0].Rev != alone || got[0].Reset && text(got[0].Contents) != text(load(t, a).Contents) {
+		t.Errorf("without a Watch, Since yields %d batches, want one at %d", len(got), alone)
+	}
 	first := load(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	started := make(chan bool, 1)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for range b.Watch(ctx, before.Rev) {
+			select {
+			case started <- true:
+			default:
+			}
+		}
+	})
+	defer watch.Wait()
+	defer cancel()
+	<-started
 	if got := since(t, b, first.Rev); len(got) != 0 {
 		t.Errorf("Since yields %d batches after the latest revision", len(got))
 	}
