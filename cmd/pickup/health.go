@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,14 +55,11 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	// This is the response of net/http to a request without TLS.
-	if strings.HasPrefix(server, "http:") && resp.StatusCode == http.StatusBadRequest && strings.Contains(string(body), "HTTP request to an HTTPS server") {
+	// net/http responds like this to a request without TLS.
+	if strings.HasPrefix(server, "http:") && resp.StatusCode == http.StatusBadRequest {
 		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", server)
 	}
-	var problem struct{ Detail string } // RFC 9457
-	json.Unmarshal(body, &problem)      // without a detail, the status says it
-	return fmt.Errorf("the server at %s is not ready: %s", server, cmp.Or(problem.Detail, resp.Status))
+	return fmt.Errorf("the server at %s is not ready: %s", server, detail(resp))
 }
 
 // server returns the URL of the server to ask: the one that flags name, or else the one

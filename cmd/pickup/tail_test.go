@@ -13,7 +13,7 @@ func TestPrintChanges(t *testing.T) {
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = local })
 	var b strings.Builder
-	p := &changePrinter{w: bufio.NewWriter(&b), color: true}
+	p := &eventPrinter{changePrinter: changePrinter{bufio.NewWriter(&b), true}}
 	for _, c := range []struct {
 		name, data string
 		want       string // with <r>, <g>, <y> and <> for colors
