@@ -217,21 +217,6 @@ func (f *file) copyNote() string {
 	return ""
 }
 
-// ConflictCopy returns the path of the newest conflict copy of the file at path, and
-// the path of that file without symlinks. It returns "" if there is no copy.
-func ConflictCopy(path string) (copied, of string) {
-	sys := disk.Real()
-	real, err := sys.Resolve(path)
-	if err != nil {
-		return "", ""
-	}
-	f := &file{o: Options{sys: sys}, path: path, real: real}
-	if name := f.conflictCopy(); name != "" {
-		return filepath.Join(f.dir(), name), real
-	}
-	return "", ""
-}
-
 // last returns the last base name with a prefix in the directory of the file, or "".
 func (f *file) last(prefix string) (name string) {
 	entries, _ := f.o.sys.List(f.dir())

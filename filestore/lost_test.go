@@ -78,7 +78,7 @@ func TestLost(t *testing.T) {
 				if now, _ := os.ReadFile(path); !bytes.Equal(now, left) {
 					t.Errorf("the next start has written %q", now)
 				}
-				if !strings.Contains(err.Error(), "; an earlier version is kept as "+name) {
+				if !strings.Contains(err.Error(), " an earlier version is kept as "+name) {
 					t.Errorf("the next start says %q", err)
 				}
 			})

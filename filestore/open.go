@@ -171,9 +171,6 @@ func (s *Store) firstLoadLocked(ctx context.Context) error {
 				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, s.path, aside)
 			}
 		}
-		if errors.Is(err, fs.ErrNotExist) && s.o.MustExist {
-			return fmt.Errorf("cannot open %s: %w", s.path, err)
-		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
 			return s.createLocked()
 		}
@@ -216,12 +213,15 @@ func (s *Store) createLocked() error {
 	s.known.Sum, s.like = checksum.Of(), s.known.Info
 	s.reading = readState{}
 	absent := s.known.Info == nil
-	if name := s.conflictCopy(); name != "" {
-		instead := fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew", name, filepath.Base(s.real))
-		if absent {
-			return fmt.Errorf("%s does not exist; %s: %w", s.path, instead, fs.ErrNotExist)
-		}
-		return &storage.BrokenError{File: s.path, Line: 1, Column: 1, Reason: "the file is empty; " + instead}
+	name := s.conflictCopy()
+	advice := fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew", name, filepath.Base(s.real))
+	switch missing := (missingError{s.path}); {
+	case absent && name != "":
+		return &storage.AdviceError{Err: missing, Advice: advice}
+	case absent && s.o.MustExist:
+		return missing
+	case name != "":
+		return &storage.BrokenError{File: s.path, Line: 1, Column: 1, Reason: "the file is empty; " + advice}
 	}
 	if s.o.touches() {
 		if err := s.write(doc); err != nil {
@@ -249,6 +249,12 @@ func (s *Store) createLocked() error {
 	}
 	return nil
 }
+
+// A missingError is an fs.ErrNotExist that names the file.
+type missingError struct{ path string }
+
+func (e missingError) Error() string { return e.path + " does not exist" }
+func (e missingError) Unwrap() error { return fs.ErrNotExist }
 
 // probe sets the mode that the directory and the file allow.
 func (t *target) probe() {

@@ -75,12 +75,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 // check returns the findings in the database at path in the order of their places.
 // unchecked says why there are no rules to check.
 func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
-	if err := checkExists(e, path); err != nil {
-		return nil, "", err
-	}
-	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true, InContainer: e.container})
+	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
 	if err != nil {
-		return nil, "", openError(err)
+		return nil, "", err
 	}
 	defer store.Close() // nothing was written
 	text, err := os.ReadFile(path)

@@ -31,39 +31,35 @@ func isNew(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// checkExists returns an error if there is no file at path, or a directory with a
-// db.json. Opening path reports other directories, and that its directory is missing.
-func checkExists(e *environment, path string) error {
+// openFile opens the store of the file at path. Its errors say what was probably meant.
+func openFile(ctx context.Context, e *environment, path string, o filestore.Options) (*filestore.Store, error) {
+	o.InContainer = e.container
+	store, err := filestore.Open(ctx, path, o)
+	if err == nil {
+		return store, nil
+	}
 	inside := filepath.Join(path, "db.json")
 	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
-		return config.Usagef("%s is a directory; did you mean %s?", path, inside)
+		return nil, config.Usagef("%s is a directory; did you mean %s?", path, inside)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
+	broken, _ := errors.AsType[*storage.BrokenError](err)
+	_, hasAdvice := errors.AsType[*storage.AdviceError](err)
+	_, noFolder := os.Stat(filepath.Dir(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && noFolder == nil:
+		if near := spell.NearFile(path); near != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, near)
+		}
+		if !hasAdvice {
+			err = fmt.Errorf("%w (to create it: %s init %s)", err, e.program(), shellFile(path))
+		}
+		err = config.UsageError{Err: err}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, storage.ErrShape):
+		err = config.UsageError{Err: err}
+	case broken != nil && filepath.Ext(broken.File) == ".json5":
+		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
 	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return nil
-	}
-	hint := ""
-	if near := spell.NearFile(path); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	if copied, of := filestore.ConflictCopy(path); copied != "" {
-		return config.Usagef("%s does not exist; an earlier version is in %s: rename it to %s, or move it away to begin anew%s", path, copied, of, hint)
-	}
-	return config.Usagef("%s does not exist%s (to create it: %s init %s)", path, hint, e.program(), shellFile(path))
-}
-
-// openError returns the error of a file that cannot be opened as wrong usage if
-// what was named is not a file.
-func openError(err error) error {
-	if errors.Is(err, storage.ErrShape) || errors.Is(err, fs.ErrNotExist) {
-		return config.UsageError{Err: err}
-	}
-	if broken, ok := errors.AsType[*storage.BrokenError](err); ok && filepath.Ext(broken.File) == ".json5" {
-		return fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
-	}
-	return err
+	return nil, err
 }
 
 // realPath returns the absolute path of a file without links, or path if it cannot be

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,12 +40,9 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	}
 	defer store.Close()
 	// The lock keeps servers away that could write meanwhile.
-	file, err := filestore.Open(ctx, c.File, filestore.Options{MustExist: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(checkExists(e, c.File), openError(err))
-	}
+	file, err := openFile(ctx, e, c.File, filestore.Options{MustExist: true})
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	defer file.Close() // nothing was written
 	if err := await(ctx, store, c.Cluster, slog.New(slog.NewTextHandler(e.stderr, nil))); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -171,9 +167,9 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 	}
 	made := isNew(c.File)
 	// Open also completes a write that was interrupted and has left the file aside.
-	file, err := filestore.Open(ctx, c.File, filestore.Options{Initial: databaseText(contents)})
+	file, err := openFile(ctx, e, c.File, filestore.Options{Initial: databaseText(contents)})
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	defer file.Close()
 	if isNew(c.File) { // Open could not create it

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -82,12 +81,9 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 		}
 		text = bytes.Replace(text, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
 	}
-	store, err := filestore.Open(ctx, path, filestore.Options{Initial: text})
-	if errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(checkExists(e, path), openError(err))
-	}
+	store, err := openFile(ctx, e, path, filestore.Options{Initial: text})
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	if err := store.Close(); err != nil {
 		return err

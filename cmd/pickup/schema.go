@@ -42,13 +42,10 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	if c.Rules != "" {
 		return config.Usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
 	}
-	if err := checkExists(e, path); err != nil {
-		return err
-	}
 	// Without --link the file is only read, so a server may have it.
-	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: !c.Link})
+	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: !c.Link})
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	db, err := database.Open(ctx, store, c.Options(nil))
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -231,25 +230,21 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if isNew(s.file) { // otherwise its schema would be compiled for nothing
 		text = initial(s.file)
 	}
-	s.store, err = filestore.Open(ctx, s.file, filestore.Options{
-		Initial:     text,
-		MustExist:   s.File != "", // or a typing error would be a new database
-		ReadOnly:    s.ReadOnly,
-		Ephemeral:   s.Ephemeral,
-		JournalDir:  s.JournalDir,
-		URL:         s.url(),
-		InContainer: s.env.container,
-		Synced:      s.metrics.Synced,
-		Log:         s.log,
+	s.store, err = openFile(ctx, s.env, s.file, filestore.Options{
+		Initial:    text,
+		MustExist:  s.File != "", // or a typing error would be a new database
+		ReadOnly:   s.ReadOnly,
+		Ephemeral:  s.Ephemeral,
+		JournalDir: s.JournalDir,
+		URL:        s.url(),
+		Synced:     s.metrics.Synced,
+		Log:        s.log,
 	})
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrShape) {
-		return cmp.Or(checkExists(s.env, s.file), openError(err))
-	}
 	if errors.Is(err, storage.ErrInUse) {
 		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)
 	}
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	for _, w := range s.store.Warnings() {
 		s.notices = append(s.notices, warning("%s.", w))

@@ -29,12 +29,9 @@ func (c *typesCommand) run(ctx context.Context, e *environment) error {
 		}
 		return errors.Join(printTypes(e, db), store.Close())
 	}
-	if err := checkExists(e, path); err != nil {
-		return err
-	}
-	store, err := filestore.Open(ctx, path, filestore.Options{ReadOnly: true, InContainer: e.container})
+	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
 	if err != nil {
-		return openError(err)
+		return err
 	}
 	defer store.Close() // nothing was written
 	rules, err := lint.LoadSchema(path, lint.Declared(store))
