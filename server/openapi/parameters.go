@@ -8,16 +8,13 @@ import (
 	"pickup/internal/query"
 )
 
-// The parameters of operations, by their names in components.json.
+// The parameters of operations on data, by their names in components.json.
 const (
 	ofRecords = "_embed _expand"
 	ofLists   = "q _where _sort _order _limit _start _end " + ofRecords
-	ofWrites  = "If-Match If-None-Match Prefer"
 	ofDeletes = "_dependent If-Match"
 	ofData    = "If-None-Match Prefer" // all operations on data, so they are of its paths
 )
-
-var textSchema = object{{"type", "string"}}
 
 // parametersOf returns references to parameters.
 func (d *apiDocument) parametersOf(names ...string) list {

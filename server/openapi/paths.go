@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 		create:  d.share("requestBodies", r.Create, requestBody(media(JSONType, ref(r.Create), body))),
 		example: body,
 	}
-	d.path(r, path, d.parametersOf(ofData), object{
+	d.path(path, d.parametersOf(ofData), object{
 		d.list(r, x, "", "All, or those that match the filters."),
 		d.create(r, x, "", "Create a record.", "A record without an id gets one.", x.create),
 	})
@@ -40,7 +39,7 @@ func (d *apiDocument) collection(r describe.Resource) {
 	item = append(item, entry{"delete", d.operation(r, "delete"+r.Record, "Delete a record.",
 		"The answer is the deleted record.",
 		d.parametersOf(ofDeletes), nil, answers(entry{"200", x.record}, noContent))})
-	d.path(r, path+"/{id}", d.parametersOf("id", ofData), item)
+	d.path(path+"/{id}", d.parametersOf("id", ofData), item)
 
 	for _, parent := range r.Parents {
 		if HasPath(parent.Collection) {
@@ -73,7 +72,7 @@ func (d *apiDocument) children(r describe.Resource, x exchange, parent describe.
 	if r.MergePatch != r.Create {
 		body = requestBody(media(JSONType, ref(r.MergePatch), x.example))
 	}
-	d.path(r, "/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), d.parametersOf("id", ofData), object{
+	d.path("/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), d.parametersOf("id", ofData), object{
 		d.list(r, x, of, "The records whose "+parent.Member+" is the id of one of "+parent.Collection+"."),
 		d.create(r, x, of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", body),
 	})
@@ -86,35 +85,40 @@ func (d *apiDocument) singular(r describe.Resource) {
 		example = nil // it must conform to the rules
 	}
 	x := exchange{record: d.share("responses", r.Record+"Answer", answer("The object.", nil, media(JSONType, ref(r.Record), example)))}
-	d.path(r, "/"+url.PathEscape(r.Name), d.parametersOf(ofData), append(object{d.read(r, x, "Read "+r.Name+".", "As it is stored.")}, d.writes(r, x)...))
+	d.path("/"+url.PathEscape(r.Name), d.parametersOf(ofData), append(object{d.read(r, x, "Read "+r.Name+".", "As it is stored.")}, d.writes(r, x)...))
 }
 
 // path adds a path with its parameters and operations.
-func (d *apiDocument) path(r describe.Resource, path string, parameters list, item object) {
+func (d *apiDocument) path(path string, parameters list, item object) {
 	if d.ReadOnly {
-		item = slices.DeleteFunc(item, func(e entry) bool { return e.name != "get" })
+		item = slices.DeleteFunc(item, func(e entry) bool { return e.name != "get" && e.name != "parameters" })
 	}
-	own := !strings.HasPrefix(path, SessionsPath) && !slices.Contains(serverPaths, path)
-	switch {
-	case !own && d.SessionPath != "":
+	ofSession := strings.HasPrefix(path, SessionsPath) || slices.Contains(serverPaths, path)
+	if len(item) == 0 || item[len(item)-1].name == "parameters" || ofSession && d.SessionPath != "" {
 		return
 	}
-	ofService := strings.HasPrefix(path+"/", PagePath+"/")
-	if d.Prefix != "" && ofService {
+	if d.Prefix != "" && strings.HasPrefix(path+"/", PagePath+"/") {
 		item = append(item, entry{"servers", servers(d.SessionPath)})
 	}
 	d.paths = append(d.paths, entry{path, append(object{}.with("parameters", parameters), item...)})
 }
 
-// operation returns an operation on a resource.
-func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list, body, responses object) object {
+// errorResponses are responses of all operations.
+var errorResponses = object{{"4XX", response("Error")}, {"5XX", response("Error")}}
+
+// id returns an operationId that is not in use.
+func (d *apiDocument) id(id string) string {
 	for d.ids[id] {
 		id += "_"
 	}
 	d.ids[id] = true
-	responses = append(responses, entry{"4XX", response("Error")}, entry{"5XX", response("Error")})
-	op := object{{"operationId", id}, {"tags", list{cmp.Or(r.Name, "service")}}, {"summary", summary}}
-	return op.with("description", description).with("parameters", parameters).with("requestBody", body).with("responses", responses)
+	return id
+}
+
+// operation returns an operation on a resource.
+func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list, body, responses object) object {
+	op := object{{"operationId", d.id(id)}, {"tags", list{r.Name}}, {"summary", summary}, {"description", description}}
+	return op.with("parameters", parameters).with("requestBody", body).with("responses", append(responses, errorResponses...))
 }
 
 // list returns GET of a list. The suffix of makes its operationId unique.

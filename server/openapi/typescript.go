@@ -72,43 +72,36 @@ func (w *typeWriter) comment(schema jsontext.Value, indent string) {
 	}
 }
 
-// typeOf returns the type of the values that a schema describes.
+// typeOf returns the type of the values that a schema describes: the intersection of
+// what its keywords allow.
 func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
-	switch schema.Kind() {
-	case 'f':
-		return "never"
-	case '{':
-	default:
-		return "unknown"
-	}
-	if string(member(schema, "not")) == "{}" {
+	if schema.Kind() == 'f' || string(member(schema, "not")) == "{}" {
 		return "never"
 	}
-	var all []string // the type is their intersection
+	var all []string
+	values := false // the schema lists them
 	for quoted, v := range rawjson.Members(schema) {
-		keyword := rawjson.Unquote(quoted)
-		switch keyword {
+		switch rawjson.Unquote(quoted) {
 		case "$ref":
 			if name, ok := strings.CutPrefix(stringOf(v), typeReference); ok {
 				all = append(all, name)
 			}
 		case "enum":
-			all = append(all, w.union(v, literalType))
+			values, all = true, append(all, union(v, literalType))
 		case "const":
-			all = append(all, literalType(v))
+			values, all = true, append(all, literalType(v))
 		case "anyOf", "oneOf":
-			all = append(all, w.union(v, func(e jsontext.Value) string { return w.typeOf(e, indent) }))
+			all = append(all, union(v, func(e jsontext.Value) string { return w.typeOf(e, indent) }))
 		case "allOf":
 			for e := range rawjson.Elements(v) {
 				all = append(all, w.typeOf(e, indent))
 			}
 		}
 	}
-	own := w.ownType(schema, indent)
-	if own != "" && member(schema, "enum") == nil && member(schema, "const") == nil {
-		all = append(all, own)
+	if !values {
+		all = append(all, w.ownType(schema, indent))
 	}
-	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" })
+	all = slices.DeleteFunc(all, func(t string) bool { return t == "unknown" || t == "" })
 	switch len(all) {
 	case 0:
 		return "unknown"
@@ -129,9 +122,10 @@ func grouped(t string) string {
 	return t
 }
 
-func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) string) string {
+// union returns the union of the types of the elements.
+func union(elements jsontext.Value, typeOf func(jsontext.Value) string) string {
 	var types []string
-	for e := range rawjson.Elements(branches) {
+	for e := range rawjson.Elements(elements) {
 		if t := typeOf(e); !slices.Contains(types, t) {
 			types = append(types, t)
 		}
@@ -144,80 +138,59 @@ func (w *typeWriter) union(branches jsontext.Value, typeOf func(jsontext.Value) 
 
 // ownType returns the type by "type", "properties" and "items", or "".
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
-	var types []string
-	switch v := member(schema, "type"); v.Kind() {
-	case '"':
-		types = []string{stringOf(v)}
-	case '[':
-		for e := range rawjson.Elements(v) {
-			types = append(types, stringOf(e))
-		}
-	default:
-		switch {
-		case member(schema, "properties") != nil || member(schema, "required") != nil:
-			types = []string{"object"}
-		case member(schema, "items") != nil:
-			types = []string{"array"}
-		}
+	types := member(schema, "type")
+	switch {
+	case types.Kind() == '"':
+		types = jsontext.Value("[" + string(types) + "]")
+	case types != nil:
+	case member(schema, "properties") != nil || member(schema, "required") != nil:
+		types = jsontext.Value(`["object"]`)
+	case member(schema, "items") != nil:
+		types = jsontext.Value(`["array"]`)
 	}
-	var union []string
-	for _, t := range types {
-		switch t {
+	return union(types, func(t jsontext.Value) string {
+		switch t := stringOf(t); t {
 		case "integer":
-			t = "number"
+			return "number"
 		case "array":
-			t = w.arrayType(schema, indent)
+			if member(schema, "prefixItems") != nil {
+				return "unknown[]"
+			}
+			return grouped(w.typeOf(member(schema, "items"), indent)) + "[]"
 		case "object":
-			t = w.objectType(schema, indent)
+			return w.objectType(schema, indent)
+		default:
+			return t
 		}
-		if !slices.Contains(union, t) {
-			union = append(union, t)
-		}
-	}
-	return strings.Join(union, " | ")
+	})
 }
 
-func (w *typeWriter) arrayType(schema jsontext.Value, indent string) string {
-	items := member(schema, "items")
-	if items == nil || items.Kind() == '[' || member(schema, "prefixItems") != nil {
-		return "unknown[]"
-	}
-	return grouped(w.typeOf(items, indent)) + "[]"
-}
-
-// objectType returns the type of an object. Other members are allowed unless
-// the schema excludes them.
+// objectType returns the type of an object. Other fields are allowed unless the schema
+// excludes them.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
 	for e := range rawjson.Elements(member(schema, "required")) {
 		required = append(required, stringOf(e))
 	}
 	inner := new(typeWriter)
-	inner.WriteString("{\n")
-	known := 0
+	field := func(name, mark, t string) {
+		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + mark + ": " + t + ";\n")
+	}
 	for quoted, s := range rawjson.Members(member(schema, "properties")) {
-		name := rawjson.Unquote(quoted)
-		known++
-		inner.comment(s, indent+"  ")
-		mark := "?"
+		name, mark := rawjson.Unquote(quoted), "?"
 		if i := slices.Index(required, name); i >= 0 {
 			mark, required = "", slices.Delete(required, i, i+1)
 		}
-		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + mark + ": " + inner.typeOf(s, indent+"  ") + ";\n")
+		inner.comment(s, indent+"  ")
+		field(name, mark, w.typeOf(s, indent+"  "))
 	}
 	for _, name := range required {
-		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + ": unknown;\n")
+		field(name, "", "unknown")
 	}
-	switch rest := member(schema, "additionalProperties"); {
-	case rest.Kind() == '{' && known+len(required) == 0:
-		return "{ [name: string]: " + w.typeOf(rest, indent) + " }"
-	case rest.Kind() == 'f' && known+len(required) == 0:
-		return "{ [name: string]: never }"
-	case known+len(required) == 0:
-		return "{ [name: string]: unknown }" // not Record, which may be the name of a definition
+	if inner.Len() == 0 { // not Record, which may be the name of a definition
+		return "{ [name: string]: " + w.typeOf(member(schema, "additionalProperties"), indent) + " }"
 	}
-	inner.WriteString(indent + "}")
-	return inner.String()
+	return "{\n" + inner.String() + indent + "}"
 }
 
 // literalType returns the type of a single value.
