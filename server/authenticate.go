@@ -99,7 +99,3 @@ func (req *request) refuseWrites() *problem.Problem {
 	}
 	return nil
 }
-
-// isVerbose reports whether the query has the parameter verbose, with or without
-// a value.
-func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }

@@ -206,9 +206,12 @@ func checkMedia(r *http.Request, whole bool) error {
 	case r.Method == methodQuery:
 		header, accept = "Accept-Query", acceptQuery
 	}
-	refuse := func(detail string) error { return problem.UnsupportedMedia(header, accept, detail) }
+	refuse := func(detail string) error {
+		return problem.New(http.StatusUnsupportedMediaType, detail).With(header, accept)
+	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return problem.UnsupportedMedia("Accept-Encoding", "identity", "Content-Encoding is not supported: send the body without it.")
+		header, accept = "Accept-Encoding", "identity"
+		return refuse("Content-Encoding is not supported: send the body without it.")
 	}
 	value := r.Header.Get("Content-Type")
 	if value == "" && !whole {

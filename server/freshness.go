@@ -24,7 +24,7 @@ const (
 
 )
 
-// awaitRevision makes a read one of a state that is as new as it asks for.
+// awaitRevision makes a read use a state that is as new as it asks for.
 func (req *request) awaitRevision() error {
 	if !httpx.IsRead(req.Request) && req.Request.Method != methodQuery {
 		return nil // a write is judged on the latest state in any case
@@ -76,7 +76,12 @@ func (req *request) isLost(rev storage.Rev) bool {
 // reach makes the request one of the state that find returns, which may take as long
 // as the request can wait.
 func (req *request) reach(find func(context.Context) (*database.Snapshot, error)) error {
-	ctx, cancel := context.WithTimeout(req.Request.Context(), req.patience())
+	wait := revisionWait
+	value, _ := preferenceOf(req.Context, "wait")
+	if n, err := strconv.ParseUint(value, 10, 32); err == nil {
+		wait = min(time.Duration(n)*time.Second, maxWait)
+	}
+	ctx, cancel := context.WithTimeout(req.Request.Context(), wait)
 	defer cancel()
 	snap, err := find(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrAway) && req.Request.Context().Err() == nil {
@@ -95,16 +100,6 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 
 func tryAgainSoon(detail string) *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, detail).With("Retry-After", "1")
-}
-
-// patience returns how long the request can wait for a state.
-func (req *request) patience() time.Duration {
-	value, ok := preferenceOf(req.Context, "wait")
-	n, err := strconv.ParseUint(value, 10, 32)
-	if !ok || err != nil {
-		return revisionWait
-	}
-	return min(time.Duration(n)*time.Second, maxWait)
 }
 
 // settle calls look, which looks at snap for what the request is about. If look

@@ -43,8 +43,8 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
-	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, metrics: o.Metrics, ended: s.simulation.holds.end}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log)}
+	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, metrics: o.Metrics}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
@@ -57,7 +57,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(s.drain, setRequestID)
+	r.Use(drain, setRequestID)
 	if o.Metrics != nil {
 		o.Metrics.register(s)
 		r.Use(o.Metrics.measure)

@@ -16,11 +16,10 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// What is read of a body after the answer, and of how many requests at a time.
+// What is read of a body after the answer.
 const (
-	maxDrained   = 128 << 20 // bytes
-	drainTime    = 5 * time.Second
-	maxDrainings = 64
+	maxDrained = 128 << 20 // bytes
+	drainTime  = 5 * time.Second
 )
 
 // drain reads and discards the rest of a body that a request was refused without. A
@@ -29,7 +28,7 @@ const (
 // that expects 100 (Continue) sends no body after a refusal.
 //
 // It is the outermost middleware, so the request is measured and logged before.
-func (s *server) drain(c *gin.Context) {
+func drain(c *gin.Context) {
 	sent := c.Request
 	if sent.ContentLength == 0 || sent.Body == nil {
 		return
@@ -42,29 +41,9 @@ func (s *server) drain(c *gin.Context) {
 		return
 	}
 	c.Writer.Flush()
-	select {
-	case s.drainings <- struct{}{}:
-		defer func() { <-s.drainings }()
-	default:
-		if s.Metrics != nil {
-			s.Metrics.undrained.Inc()
-		}
-		return
+	if http.NewResponseController(unwrapped(c.Writer)).SetReadDeadline(time.Now().Add(drainTime)) == nil {
+		_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
 	}
-	control := http.NewResponseController(unwrapped(c.Writer))
-	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
-		return
-	}
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-s.Stop:
-			_ = control.SetReadDeadline(time.Now()) // it has succeeded before
-		case <-done:
-		}
-	}()
-	_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
 }
 
 // A watchedBody is a body that remembers whether it was read to its end, or failed.

@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"path"
 	"time"
-	"weak"
 
-	"pickup/internal/describe"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/static"
 	"pickup/server/openapi"
@@ -28,55 +26,6 @@ var viewer embed.FS
 // styles, and its style sheet has icons as data URLs.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// document returns the OpenAPI document of the request's snapshot. It is shared and
-// must not be modified.
-func (req *request) document() []byte {
-	simulated, cached := req.simulated(), &req.described
-	snap := weak.Make(req.snap)
-	if last := cached.Load(); last != nil && last.snap == snap && last.sessionPath == req.sessionPath && last.simulated == simulated {
-		return last.document
-	}
-	now := &described{snap, req.sessionPath, simulated, append(openapi.Document(req.snap, openapi.Options{
-		Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-		Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: simulated,
-		Findings: req.Findings != nil, Requests: req.Requests, Page: !req.NoPage,
-	}), '\n')}
-	cached.Store(now)
-	return now.document
-}
-
-// openAPI serves GET /_/openapi.json.
-func (req *request) openAPI() error {
-	return req.sendDescription(openapi.JSONType, req.document())
-}
-
-// sendDescription sends a description of the current database.
-func (req *request) sendDescription(contentType string, text []byte) error {
-	tag := httpx.Tag(text)
-	if req.sendNotModified(tag) {
-		return nil
-	}
-	return req.sendBody(contentType, tag, text)
-}
-
-// inferSchema serves GET /_/schema.json: the rules that pickup schema would make from
-// the data.
-func (req *request) inferSchema() error {
-	var text []byte
-	req.withBuildSlot(func() { text = describe.InferSchema(req.snap) })
-	return req.sendDescription(openapi.SchemaType, text)
-}
-
-// schema serves GET /_/schemas/NAME: the JSON Schema of a record or of a singular
-// resource, with everything that it refers to.
-func (req *request) schema() error {
-	name := req.Param("collection")
-	if text, ok := openapi.RecordSchema(req.snap, name); ok {
-		return req.sendDescription(openapi.SchemaType, append(text, '\n'))
-	}
-	return req.noCollection(req.snap, name)
-}
 
 // docs serves GET /_/docs: the page and the files that it loads.
 func (req *request) docs() error {
@@ -109,12 +58,6 @@ func inflate(file []byte) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(r)
-}
-
-// types serves GET /_/types.d.ts: TypeScript types of what is stored, of what
-// requests take, and of the whole database.
-func (req *request) types() error {
-	return req.sendDescription(openapi.TypesType, openapi.TypeScript(req.snap))
 }
 
 // page serves GET /_/ and /_/page/FILE: the page, and the files that it loads.

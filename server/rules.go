@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -145,55 +144,4 @@ func (req *request) simulated() string {
 		b.WriteString("\n    " + httpx.Clip(rule))
 	}
 	return b.String()
-}
-
-// listHolds serves GET /_/holds: the requests that are held, in a session its own.
-func (req *request) listHolds() error {
-	list := []held{}
-	l := &req.simulation.holds
-	l.mu.Lock()
-	for _, h := range l.list {
-		if req.session == nil || h.Session == req.session.name {
-			list = append(list, *h)
-		}
-	}
-	l.mu.Unlock()
-	return req.sendValue(list)
-}
-
-// releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the
-// first request that is held under the name.
-func (req *request) releaseHold() error {
-	name := req.Param("name")
-	if !simulate.IsName(name) {
-		return problem.WrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
-	}
-	var most time.Duration
-	for _, p := range req.parameters {
-		var err error
-		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
-		}
-	}
-	text, err := req.readText()
-	if err != nil {
-		return err
-	}
-	if len(text) > 0 {
-		return problem.WrongShape("the request only releases: it has no body")
-	}
-	session := ""
-	if req.session != nil {
-		session = req.session.name
-	}
-	released, arrived := req.simulation.holds.release(session, name)
-	for end := time.Now().Add(most); released == 0 && time.Now().Before(end); {
-		if err := req.wait(req.Context, time.Until(end), arrived, req.session); err != nil {
-			return err
-		}
-		released, arrived = req.simulation.holds.release(session, name)
-	}
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, http.StatusOK, openapi.JSONType, fmt.Appendf(nil, "{\"released\":%d}\n", released))
-	return nil
 }

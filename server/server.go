@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"pickup/internal/database"
 	"pickup/internal/lint"
@@ -214,9 +213,7 @@ type server struct {
 	sessions     sessions
 	simulation   simulation
 	requests     *requestlog.Log
-	drainings    chan struct{} // has a value for each request that drain reads on
-	service      []link        // the service's own resources, for the index
-	described    atomic.Pointer[described]
+	service      []link // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
 	unknown      sync.Map     // what logUnknown has logged, by [2]string
 	unknownCount atomic.Int32 // of these
@@ -229,16 +226,6 @@ type revisionValue struct {
 	run   string
 	rev   storage.Rev
 	value []string
-}
-
-// described is a document that was made. It is valid until the database, its rules
-// or those for simulated answers change. It does not keep the snapshot, which may be
-// of a session that has ended.
-type described struct {
-	snap        weak.Pointer[database.Snapshot]
-	sessionPath string
-	simulated   string
-	document    []byte
 }
 
 type link struct {

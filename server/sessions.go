@@ -1,129 +1,177 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"slices"
+	"strconv"
 	"time"
 
 	"pickup/internal/database"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/simulate"
+	"pickup/server/openapi"
 )
 
-// A session is a fork of the database under a name. A request that names one
-// works on the fork instead of the database.
-type session struct {
-	name   string
-	db     *database.DB
-	made   time.Time
-	ended  chan struct{} // closed when it ends
-	commit sync.Mutex    // held while its changes are committed
-	rules  simulate.Rules
-	idle   *time.Timer  // runs while no request has it
-	held   atomic.Int64 // bytes of changes when the latest request ended
-
-	measuring sync.Mutex // so that held is never set to an earlier value
-
-	requests int       // guarded by sessions.mu; those in progress, streams among them
-	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
+// sessionState is what a client sees of a session.
+type sessionState struct {
+	Name  string    `json:"name"`
+	Rev   string    `json:"rev"`
+	At    time.Time `json:"at"` // when it began
+	Used  time.Time `json:"used"`
+	Bytes int       `json:"bytes"` // of changes that it holds
 }
 
-// sessions are the sessions of a server. What is not guarded by mu is set before the first.
-type sessions struct {
-	db      *database.DB // which they fork
-	max     int          // how many there may be
-	idle    time.Duration
-	memory  int64             // bytes of changed values that all together may hold
-	ended   func(name string) // is called with mu
-	metrics *Metrics          // nil if there are none
-
-	mu     sync.Mutex
-	byName map[string]*session // guarded by mu
+// stateLocked returns the state of a session. The caller has sessions.mu.
+func (x *session) stateLocked() sessionState {
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held()}
 }
 
-// makeLocked begins a session. The caller has sessions.mu.
-func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
-	if len(s.byName) >= s.max {
-		return nil, problem.Retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
+// listSessions serves GET /_/sessions.
+func (req *request) listSessions() error {
+	list := []sessionState{}
+	req.sessions.mu.Lock()
+	for _, x := range req.sessions.byName {
+		list = append(list, x.stateLocked())
 	}
-	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{})}
-	x.db = s.db.Fork(from, func(more int) error { return s.admit(x, more) })
-	x.idle = time.AfterFunc(s.idle, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if x.requests == 0 && time.Since(x.used) >= s.idle { // else a request came just now
-			s.endLocked(x)
+	req.sessions.mu.Unlock()
+	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
+	return req.sendValue(list)
+}
+
+// ofSession returns a handler of a session that exists, which it does not make.
+func ofSession(handle func(*request, *session) error) handler {
+	return func(req *request) error {
+		name := req.Param("name")
+		if err := req.checkSessionName(name); err != nil {
+			return err
 		}
-	})
-	if s.byName == nil {
-		s.byName = make(map[string]*session)
-	}
-	s.byName[name] = x
-	if s.metrics != nil {
-		s.metrics.sessions.Inc()
-	}
-	return x, nil
-}
-
-func sessionEnded() error {
-	return problem.Retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
-}
-
-// endLocked ends a session, unless it has ended before. Its streams end,
-// and what its requests still do is lost. The caller has sessions.mu.
-func (s *sessions) endLocked(x *session) {
-	if s.byName[x.name] != x {
-		return
-	}
-	delete(s.byName, x.name)
-	x.idle.Stop()
-	close(x.ended)
-	s.ended(x.name)
-	if s.metrics != nil {
-		s.metrics.sessions.Dec()
-	}
-}
-
-// holdLocked keeps a session from being idle until leave. The caller has sessions.mu.
-func (x *session) holdLocked() {
-	x.requests++
-	x.used = time.Now()
-	x.idle.Stop()
-}
-
-// leave ends what holdLocked has begun.
-func (s *sessions) leave(x *session) {
-	x.measure()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.used = time.Now()
-	if x.requests--; x.requests == 0 && s.byName[x.name] == x {
-		x.idle.Reset(s.idle)
-	}
-}
-
-// admit refuses a write of a session by which the sessions would hold too much. The
-// others were measured when their latest requests ended.
-func (s *sessions) admit(writing *session, more int) error {
-	held := int64(writing.db.Held() + more)
-	s.mu.Lock()
-	for _, x := range s.byName {
-		if x != writing {
-			held += x.held.Load()
+		req.sessions.mu.Lock()
+		x := req.sessions.byName[name]
+		if x != nil {
+			req.enterLocked(x)
 		}
+		req.sessions.mu.Unlock()
+		if x == nil {
+			return problem.New(http.StatusNotFound, fmt.Sprintf("There is no session %s.", strconv.Quote(name)))
+		}
+		return handle(req, x)
 	}
-	s.mu.Unlock()
-	if more >= 0 && held > s.memory {
-		return fmt.Errorf("the sessions hold as many changes as the server allows (--session-memory); end one: %w", database.ErrMemory)
+}
+
+// putSession serves PUT /_/sessions/NAME: it begins a session, in place of the one
+// of that name.
+func (req *request) putSession() error {
+	name := req.Param("name")
+	if err := req.checkSessionName(name); err != nil {
+		return err
 	}
+	from, err := req.readMember("from")
+	if err != nil {
+		return err
+	}
+	snap := req.db.Snapshot()
+	switch from {
+	case "", "now":
+	case baselineName:
+		snap = req.db.Baseline()
+	default:
+		named := req.db.NamedSnapshot(from)
+		if named == nil {
+			return noSnapshot(from)
+		}
+		snap = named.Snapshot
+	}
+	status := http.StatusCreated
+	req.sessions.mu.Lock()
+	if old := req.sessions.byName[name]; old != nil {
+		status = http.StatusOK
+		req.sessions.endLocked(old)
+	}
+	x, err := req.sessions.makeLocked(name, snap)
+	if err == nil {
+		req.enterLocked(x)
+	}
+	req.sessions.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return req.sendSession(status, x)
+}
+
+// sendSession sends the state of a session.
+func (req *request) sendSession(status int, x *session) error {
+	req.sessions.mu.Lock()
+	state := x.stateLocked()
+	req.sessions.mu.Unlock()
+	req.Header("Cache-Control", "no-store")
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(state))
 	return nil
 }
 
-// measure notes what the session holds.
-func (x *session) measure() {
-	x.measuring.Lock()
-	defer x.measuring.Unlock()
-	x.held.Store(int64(x.db.Held()))
+// endSession serves DELETE /_/sessions/NAME.
+func (req *request) endSession(x *session) error {
+	req.sessions.mu.Lock()
+	defer req.sessions.mu.Unlock()
+	req.sessions.endLocked(x)
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// readSession serves GET /_/sessions/NAME.
+func (req *request) readSession(x *session) error { return req.sendSession(http.StatusOK, x) }
+
+// resetSession serves POST /_/sessions/NAME/reset.
+func (req *request) resetSession(x *session) error {
+	req.use(x.db)
+	return req.reset()
+}
+
+// sessionChanges serves GET /_/sessions/NAME/changes: what it has changed since it
+// began, or was committed, as records or as a JSON Patch.
+func (req *request) sessionChanges(x *session) error {
+	base, now := x.db.Baseline(), x.db.Snapshot()
+	if httpx.Prefers(req.Request, openapi.PatchType) {
+		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
+	}
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+		t := live.Changes{Values: true}
+		b = append(b, '[')
+		for i, ch := range base.Changes(now) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = t.AppendChange(b, ch)
+		}
+		return append(b, ']'), nil
+	})
+}
+
+// commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
+// session to the database. The session goes on from there.
+func (req *request) commitSession(x *session) error {
+	if text, err := req.readText(); err != nil {
+		return err
+	} else if len(text) > 0 {
+		return problem.WrongShape("the request commits what the session has changed: it has no body")
+	}
+	x.commit.Lock()
+	defer x.commit.Unlock()
+	base, now := x.db.Baseline(), x.db.Snapshot()
+	var changes []database.Change
+	_, err := req.update(func(tx *database.Tx) (err error) {
+		if err = req.checkListPrecondition(tx, ""); err == nil {
+			changes, err = tx.Adopt(base, now)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !hasPreference(req.Context, preferRollback) {
+		x.db.SetBaseline(now)
+	}
+	return req.sendChanges("session", x.name, changes)
 }

@@ -1,80 +1,17 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
-	"math"
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"pickup/internal/database"
-	"pickup/internal/lint"
-	"pickup/internal/query"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/auth"
-	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
-
-// index is the body of GET /.
-type index struct {
-	Name        string           `json:"name"`
-	Version     string           `json:"version"`
-	Collections []collectionLink `json:"collections"`
-	Objects     []link           `json:"objects"`
-	Service     []link           `json:"service"`
-}
-
-type collectionLink struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"` // of records
-	Href  string `json:"href"`
-}
-
-// readIndex serves GET /: the collections and objects, in the order of the file,
-// and the resources of the service. A browser gets the index.html of Options.Static,
-// if there is one, or is sent to the page.
-func (req *request) readIndex() error {
-	if len(req.Static) > 0 && httpx.Prefers(req.Request, "text/html") && req.sendStatic() {
-		return nil
-	}
-	if req.toPage() {
-		return nil
-	}
-	if err := req.takeOnly(); err != nil { // a page may have any
-		return err
-	}
-	return req.sendValue(req.index())
-}
-
-func (req *request) index() index {
-	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
-	for _, name := range servable(req.snap) {
-		href := req.base() + "/" + url.PathEscape(name)
-		if memberOf(req.snap, name) == array {
-			x.Collections = append(x.Collections, collectionLink{name, req.snap.Len(name), href})
-		} else {
-			x.Objects = append(x.Objects, link{Name: name, Href: href})
-		}
-	}
-	if memberOf(req.snap, "db") == nothing {
-		x.Service = append(x.Service, link{Name: "db", Href: req.base() + "/db"})
-	}
-	for _, l := range req.service {
-		if !l.outside {
-			l.Href = req.sessionPath + l.Href
-		}
-		x.Service = append(x.Service, l)
-	}
-	return x
-}
 
 // status is the body of GET /_/status.
 type status struct {
@@ -87,7 +24,7 @@ type status struct {
 	Rules       *SourceFile       `json:"rules,omitempty"`
 	Mode        mode              `json:"mode"`
 	Collections []collectionState `json:"collections"`
-	Objects     []objectState     `json:"objects"`
+	Objects     []link            `json:"objects"`
 	Relations   []relation        `json:"relations"`
 	Findings    *findingsState    `json:"findings,omitempty"`
 	Streams     []live.PathCount  `json:"streams,omitempty"`
@@ -111,11 +48,6 @@ type collectionState struct {
 	Key    string `json:"key"`    // the member with the id
 	Record string `json:"record"` // what one of its records is called
 	Tag    string `json:"tag"`    // of the list
-}
-
-type objectState struct {
-	Name string `json:"name"`
-	Href string `json:"href"`
 }
 
 type relation struct {
@@ -148,7 +80,7 @@ func (req *request) readStatus() error {
 	x := status{
 		Version: req.Version, Rev: live.EventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
 		Mode:        mode{req.refuseWrites() != nil, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
-		Collections: []collectionState{}, Objects: []objectState{}, Relations: []relation{},
+		Collections: []collectionState{}, Objects: index.Objects, Relations: []relation{},
 		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
 	}
 	if req.Auth != nil {
@@ -156,9 +88,6 @@ func (req *request) readStatus() error {
 	}
 	for _, c := range index.Collections {
 		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), database.Singular(c.Name), req.listTag(snap, c.Name)})
-	}
-	for _, o := range index.Objects {
-		x.Objects = append(x.Objects, objectState{o.Name, o.Href})
 	}
 	for _, r := range snap.Relations() {
 		x.Relations = append(x.Relations, relation(r))
@@ -208,80 +137,4 @@ func (req *request) addFiles(x *status) {
 		n, pending := req.Findings.Count()
 		x.Findings = &findingsState{n, pending}
 	}
-}
-
-// listFindings serves GET /_/findings: what is wrong with the database, or a part
-// of it.
-func (req *request) listFindings() error {
-	start, end := 0, math.MaxInt
-	for _, p := range req.parameters {
-		n, err := strconv.Atoi(p.Value)
-		switch {
-		case err != nil || n < 0:
-			return problem.BadParameter(p.Name, "it is a whole number from 0 on")
-		case p.Name == "_start":
-			start = n
-		default:
-			end = n
-		}
-	}
-	found, count := req.Findings.List(start, end)
-	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
-	tag := httpx.Tag(append(text, total...))
-	if req.sendNotModified(tag) {
-		return nil
-	}
-	req.Header("X-Total-Count", total)
-	return req.sendBody(openapi.JSONType, tag, text)
-}
-
-// dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
-// a finding.
-func (req *request) dismissFinding() error {
-	id := req.Param("name")
-	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
-		return problem.New(http.StatusNotFound, "No finding is about an edit with the revision "+httpx.Clip(id)+".")
-	}
-	req.Status(http.StatusNoContent)
-	return nil
-}
-
-const (
-	fewValues  = 20    // that GET /_/values lists without _limit
-	manyValues = 1_000 // that it lists at most
-)
-
-// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a member, the most
-// frequent first.
-func (req *request) listValues() error {
-	collection, member := req.Param("collection"), req.Param("member")
-	switch memberOf(req.snap, collection) {
-	case nothing:
-		return req.noCollection(req.snap, collection)
-	case object:
-		return notFound(req.snap, collection+" is not a collection.")
-	}
-	search, limit := "", fewValues
-	for _, p := range req.parameters {
-		if p.Name == "q" {
-			search = p.Value
-			continue
-		}
-		n, err := strconv.Atoi(p.Value)
-		if err != nil || n < 1 || n > manyValues {
-			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
-		}
-		limit = n
-	}
-	req.keepBody = true
-	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)
-	var unknown *query.Error
-	err := req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
-		values, err := req.snap.Values(collection, member, search, limit)
-		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
-	})
-	if errors.As(err, &unknown) {
-		return notFound(req.snap, httpx.Sentence(unknown.Detail))
-	}
-	return err
 }

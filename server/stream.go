@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -80,23 +79,12 @@ func (req *request) readSince(refused []string) (s since, err error) {
 			id = p.Value
 		}
 	}
-	req.leaveOut("_since")
+	// Streams that differ only in it share a group.
+	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == "_since" })
 	if at, ok := parseEventID(id); ok {
 		return at, nil
 	}
 	return s, nil
-}
-
-// leaveOut takes a parameter out of the query, so that streams which differ only in it
-// share a group.
-func (req *request) leaveOut(parameter string) {
-	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == parameter })
-	parts := strings.Split(req.Request.URL.RawQuery, "&")
-	req.Request.URL.RawQuery = strings.Join(slices.DeleteFunc(parts, func(part string) bool {
-		name, _, _ := strings.Cut(part, "=")
-		name, err := url.QueryUnescape(name)
-		return err == nil && name == parameter
-	}), "&")
 }
 
 // stream answers with the events of a topic until the client goes, does not keep
@@ -117,7 +105,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 			return req.endStream()
 		}
 	}
-	key := strings.Join([]string{req.FullPath(), req.name, req.id, req.child, req.Request.URL.RawQuery}, "\xff")
+	key := fmt.Sprintf("%q %q", []string{req.FullPath(), req.name, req.id, req.child}, req.parameters)
 	if changes, ok := t.(live.Changes); ok {
 		key = fmt.Sprint(changes) // they have the same topic, wherever they begin
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"net/http/httptest"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -53,61 +51,5 @@ func TestStreamWithoutMemory(t *testing.T) {
 	}
 	if n, streams := f.budget.used.Load(), f.streams.Paths(db); n != 0 || len(streams) != 0 {
 		t.Errorf("afterwards %d bytes are in use, and %d streams", n, len(streams))
-	}
-}
-
-// TestDescribedSession: the OpenAPI document of a session does not keep what the
-// session had.
-func TestDescribedSession(t *testing.T) {
-	_, f := newFront(t, `{"posts":[]}`)
-	for _, request := range []struct{ method, path, body string }{
-		{method: "POST", path: "/_/s/s/posts", body: `{}`},
-		{method: "GET", path: "/_/s/s/_/openapi.json"},
-		{method: "DELETE", path: "/_/sessions/s"},
-	} {
-		w := httptest.NewRecorder()
-		f.ServeHTTP(w, httptest.NewRequest(request.method, request.path, strings.NewReader(request.body)))
-		if w.Code >= 300 {
-			t.Fatalf("%s %s: %d %s", request.method, request.path, w.Code, w.Body)
-		}
-	}
-	for begin := time.Now(); f.described.Load().snap.Value() != nil; runtime.GC() {
-		if time.Since(begin) > 10*time.Second {
-			t.Fatal("the snapshot of an ended session is kept")
-		}
-	}
-}
-
-// TestSessionsMeasuredAlone writes in one session while another one is measured, which
-// may take long. The write does not wait for that.
-func TestSessionsMeasuredAlone(t *testing.T) {
-	_, f := newFront(t, `{"posts":[]}`)
-	post := func(session string) int {
-		r, w := httptest.NewRequest("POST", "/posts", strings.NewReader("{}")), httptest.NewRecorder()
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set(sessionHeader, session)
-		f.ServeHTTP(w, r)
-		return w.Code
-	}
-	post("a")
-	a := f.sessions.byName["a"]
-	a.measuring.Lock()
-	busy, done := make(chan int, 1), make(chan int, 1)
-	go func() { busy <- post("a") }()
-	go func() { done <- post("b") }()
-	select {
-	case code := <-done:
-		if code != 201 {
-			t.Errorf("answered with %d", code)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("the write waits for the other session")
-	}
-	a.measuring.Unlock()
-	if code := <-busy; code != 201 {
-		t.Errorf("the other session: %d", code)
-	}
-	if held := f.sessions.byName["b"].held.Load(); held == 0 {
-		t.Error("the session was not measured")
 	}
 }

@@ -136,18 +136,26 @@ func brokenDetail(db *database.DB) string {
 	return "the " + keeper + " cannot be read at present" // the log says why
 }
 
-// appendChange appends the data of an event about one element, or with an empty
-// id about a whole member. A deleted one has no record.
-func appendChange(collection, id string, by database.Source, record func(b []byte) []byte) []byte {
+// changeOf returns the event about one element or, with an empty id, about a whole
+// collection or object. record is its value now, nil if it is deleted, as q shows it.
+func changeOf(op database.Op, collection, id string, by database.Source, q *query.Query, record jsontext.Value) Event {
 	b := rawjson.AppendQuote([]byte(`{"collection":`), collection)
 	if id != "" {
 		b = rawjson.AppendQuote(append(b, `,"id":`...), id)
 	}
 	if record != nil {
-		b = record(append(b, `,"record":`...))
+		b = appendProjected(append(b, `,"record":`...), q, record)
 	}
 	b = rawjson.AppendQuote(append(b, `,"by":`...), string(by))
-	return append(b, '}')
+	return Event{string(op), append(b, '}')}
+}
+
+// appendProjected appends a record as a query without embedding shows it, whole if q is nil.
+func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
+	if q != nil && q.Projects() && v.Kind() == '{' {
+		return q.AppendFields(b, v)
+	}
+	return append(b, v...)
 }
 
 // List is the topic of the records of a collection that a query selects. A collection that is
@@ -184,7 +192,7 @@ func (t List) Events(r *database.Revision) (events []Event, ok bool) {
 		}
 		was := ch.Before != nil && t.Query.Match(ch.Before)
 		is := ch.After != nil && t.Query.Match(ch.After)
-		op := database.Updated
+		op, record := database.Updated, ch.After
 		switch {
 		case !was && !is:
 			continue
@@ -193,23 +201,11 @@ func (t List) Events(r *database.Revision) (events []Event, ok bool) {
 		case !was:
 			op = database.Created
 		case !is:
-			op = database.Deleted
+			op, record = database.Deleted, nil
 		}
-		var record func([]byte) []byte
-		if is {
-			record = func(b []byte) []byte { return appendProjected(b, t.Query, ch.After) }
-		}
-		events = append(events, Event{string(op), appendChange(name, ch.ID, r.Source, record)})
+		events = append(events, changeOf(op, name, ch.ID, r.Source, t.Query, record))
 	}
 	return events, r.Counts[name] == 0
-}
-
-// appendProjected appends a record as a query without embedding shows it.
-func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
-	if q.Projects() && v.Kind() == '{' {
-		return q.AppendFields(b, v)
-	}
-	return append(b, v...)
 }
 
 // Record is the topic of one record or, with an empty id, a singular resource.
@@ -262,11 +258,7 @@ func (t Record) Events(r *database.Revision) ([]Event, bool) {
 	case after == nil:
 		op = database.Deleted
 	}
-	var record func([]byte) []byte
-	if after != nil {
-		record = func(b []byte) []byte { return appendProjected(b, t.Query, after) }
-	}
-	return []Event{{string(op), appendChange(name, t.ID, r.Source, record)}}, true
+	return []Event{changeOf(op, name, t.ID, r.Source, t.Query, after)}, true
 }
 
 // Database is the topic of the whole database.
@@ -283,11 +275,7 @@ func (Database) Events(r *database.Revision) (events []Event, ok bool) {
 		if kind, there := r.After.Kind(ch.Collection); storage.IsPositionKey(ch.ID) || ch.ID == "" && there && kind == storage.Array {
 			return nil, false
 		}
-		var record func([]byte) []byte
-		if ch.After != nil {
-			record = func(b []byte) []byte { return append(b, ch.After...) }
-		}
-		events = append(events, Event{string(ch.Op), appendChange(ch.Collection, ch.ID, r.Source, record)})
+		events = append(events, changeOf(ch.Op, ch.Collection, ch.ID, r.Source, nil, ch.After))
 	}
 	return events, r.Counts == nil
 }

@@ -111,12 +111,6 @@ func NoMemory() *Problem {
 	return Retry(http.StatusServiceUnavailable, "Too many large requests and answers are in progress. Try again.").With("Connection", "close")
 }
 
-// UnsupportedMedia returns the problem for a body of another type, with a header that says which
-// are supported.
-func UnsupportedMedia(header, value, detail string) *Problem {
-	return New(http.StatusUnsupportedMediaType, detail).With(header, value)
-}
-
 // adviceOf returns what the operator can do about an error, as a sentence to be
 // appended.
 func adviceOf(err error) string {

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"pickup/internal/storage"
+)
+
+// Metrics are the Prometheus metrics of one Handler. Their methods may be called by
+// several goroutines at once.
+type Metrics struct {
+	registry  *prometheus.Registry
+	handler   http.Handler
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	commits   *prometheus.HistogramVec
+	changes   prometheus.Observer
+	syncs     prometheus.Observer
+	reloads   prometheus.Observer
+	followers prometheus.Gauge
+	streams   prometheus.Gauge
+	dropped   prometheus.Counter
+	sessions  prometheus.Gauge
+	simulated *prometheus.CounterVec
+	seen      sync.Map // series by seriesKey
+}
+
+// Buckets of histograms: seconds, from a sync of the fastest disk to a timeout, and
+// changes of one commit.
+var (
+	seconds = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30}
+	sizes   = prometheus.ExponentialBuckets(1, 2, 11)
+)
+
+// NewMetrics returns Metrics that are all zero.
+func NewMetrics() *Metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	auto := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return auto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return auto.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	return &Metrics{
+		registry:  registry,
+		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		requests:  counter("pickup_http_requests_total", "Answered requests.", "route", "method", "code"),
+		durations: histogram("pickup_http_request_duration_seconds", "Time from the head of a request to the end of its answer, or to the beginning of a stream.", seconds, "route", "method", "code"),
+		commits:   histogram("pickup_commit_duration_seconds", "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", seconds, "result"),
+		changes:   histogram("pickup_commit_changes", "Changes per commit.", sizes).WithLabelValues(),
+		syncs:     histogram("pickup_sync_duration_seconds", "Duration of syncs of a file or a directory.", seconds).WithLabelValues(),
+		reloads:   histogram("pickup_reload_duration_seconds", "Time to take over an external edit of the file.", seconds).WithLabelValues(),
+		followers: gauge("pickup_followers", "Watchers of external edits of the file."),
+		streams:   gauge("pickup_streams", "Streams of events that are open."),
+		dropped:   counter("pickup_streams_dropped_total", "Streams that were closed because the client did not read or the events needed too much memory.").WithLabelValues(),
+		sessions:  gauge("pickup_sessions", "Sessions, each with a fork of the database."),
+		simulated: counter("pickup_simulated_total", "Simulations; kind is delay, hold, code, or the name of a fault.", "kind"),
+	}
+}
+
+// AddCounter adds a counter whose value others keep.
+func (m *Metrics) AddCounter(name, help string, value func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+}
+
+// Synced records the duration of a sync.
+func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
+
+// Store returns s with its commits and reloads measured. The database is opened on
+// the result.
+func (m *Metrics) Store(s storage.Store) storage.Store {
+	if shared, ok := s.(storage.SharedStore); ok {
+		return observedShared{shared, observed{s, m}}
+	}
+	return observed{s, m}
+}
+
+// observedShared is a SharedStore with metrics.
+type observedShared struct {
+	storage.SharedStore
+	observed observed
+}
+
+// Commit implements storage.Store.
+func (o observedShared) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	return o.observed.Commit(ctx, base, updates...)
+}
+
+// Watch implements storage.Store.
+func (o observedShared) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return o.observed.Watch(ctx, after)
+}
+
+// observed is a Store with metrics.
+type observed struct {
+	storage.Store
+	metrics *Metrics
+}
+
+// Commit implements storage.Store.
+func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	start := time.Now()
+	rev, err := o.Store.Commit(ctx, base, updates...)
+	result := "ok"
+	switch {
+	case err == nil && len(updates) == 0:
+		return rev, nil // it was no commit
+	case errors.Is(err, storage.ErrConflict):
+		result = "conflict"
+	case err != nil:
+		result = "error"
+	default:
+		n := 0
+		for _, changes := range updates {
+			n += len(changes)
+		}
+		o.metrics.changes.Observe(float64(n))
+	}
+	o.metrics.commits.WithLabelValues(result).Observe(time.Since(start).Seconds())
+	return rev, err
+}
+
+// Watch implements storage.Store.
+func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(yield func(storage.Batch, error) bool) {
+		o.metrics.followers.Inc()
+		defer o.metrics.followers.Dec()
+		for b, err := range o.Store.Watch(ctx, after) {
+			start := time.Now()
+			more := yield(b, err)
+			if b.Reset && err == nil { // own writes come as changes
+				o.metrics.reloads.Observe(time.Since(start).Seconds())
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
