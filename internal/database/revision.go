@@ -172,6 +172,8 @@ func (d *difference) records(old, now *collection) (same bool) {
 	var elsewhere []*Record // of now
 	old.records.Differing(now.records, func(a, b *Record) {
 		switch {
+		case a == b:
+			return
 		case a != nil && b != nil && a.ID == b.ID:
 			same = !d.add(now.name, a.ID, a.Value, b.Value) && same
 			return
