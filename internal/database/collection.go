@@ -225,11 +225,16 @@ func (c *collection) appendJSON(dst []byte) []byte {
 }
 
 func (c *collection) contents() storage.Collection {
-	out := storage.Collection{Name: c.name, Kind: c.kind, Value: c.value}
-	records := c.inOrder()
-	out.Elements = slices.Grow(out.Elements, len(records))
-	for _, r := range records {
-		out.Elements = append(out.Elements, storage.Element{Key: r.ID, Value: r.Value, Compact: true})
+	out := elementsOf(c.name, c.inOrder())
+	out.Kind, out.Value = c.kind, c.value
+	return out
+}
+
+// elementsOf returns an array of records as a store loads it.
+func elementsOf(name string, records []*Record) storage.Collection {
+	out := storage.Collection{Name: name, Kind: storage.Array, Elements: make([]storage.Element, len(records))}
+	for i, r := range records {
+		out.Elements[i] = storage.Element{Key: r.ID, Value: r.Value, Compact: true}
 	}
 	return out
 }

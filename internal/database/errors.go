@@ -78,14 +78,36 @@ func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	if len(faults) == 0 {
 		return nil
 	}
+	placed := make([]schema.Fault, len(faults))
 	for i, f := range faults {
-		for canonical, spelled := range sent {
-			if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
-				faults[i].Pointer = rawjson.Pointer(spelled) + f.Pointer[len(p):]
-			}
+		placed[i] = renamed(f, sent)
+	}
+	return &FaultError{Kind: kind, Faults: placed}
+}
+
+// renamed returns a fault with a pointer that has the names that were sent: sent has
+// them by the schema's names.
+func renamed(f schema.Fault, sent map[string]string) schema.Fault {
+	for canonical, spelled := range sent {
+		if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {
+			f.Pointer = rawjson.Pointer(spelled) + f.Pointer[len(p):]
+			break
 		}
 	}
-	return &FaultError{Kind: kind, Faults: faults}
+	return f
+}
+
+// placed returns err, if it is a *FaultError, with faults in other places.
+func placed(err error, place func(schema.Fault) schema.Fault) error {
+	e, ok := err.(*FaultError)
+	if !ok {
+		return err
+	}
+	moved := &FaultError{Kind: e.Kind}
+	for _, f := range e.Faults {
+		moved.Faults = append(moved.Faults, place(f))
+	}
+	return moved
 }
 
 // under prefixes the pointers of faults in a value with the pointer to the value.

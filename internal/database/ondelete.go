@@ -52,8 +52,7 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.remove(id)
-	tx.changes = append(tx.changes, Change{Collection: collection, ID: id, Before: old.Value})
+	tx.unset(c, id)
 	return old, nil
 }
 

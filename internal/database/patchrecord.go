@@ -30,10 +30,10 @@ func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx.rebase = t.rebase
-	defer func() { tx.rebase = nil }()
+	tx.place = t.place
+	defer func() { tx.place = nil }()
 	r, err := tx.amend(name, old, value, t.names())
-	return r, t.rebase(err)
+	return r, placed(err, t.place)
 }
 
 // patched returns the result of a patch of a record or object, and what it touches.
@@ -121,20 +121,12 @@ func (t touches) within() []string {
 	return slices.DeleteFunc(slices.Clone(t), func(t touch) bool { return t.pointer == "" && !t.value }).names()
 }
 
-// rebase rewrites the pointers of a *FaultError from the record into the patch:
-// to the last operation that touched the value.
-func (t touches) rebase(err error) error {
-	faults, ok := err.(*FaultError)
-	if !ok {
-		return err
-	}
-	rebased := &FaultError{Kind: faults.Kind}
-	for _, f := range faults.Faults {
-		f.Member = cmp.Or(f.Member, f.Pointer)
-		f.Pointer = t.pointer(f.Pointer)
-		rebased.Faults = append(rebased.Faults, f)
-	}
-	return rebased
+// place moves a fault from the record into the patch: to the last operation that touched
+// the value.
+func (t touches) place(f schema.Fault) schema.Fault {
+	f.Member = cmp.Or(f.Member, f.Pointer)
+	f.Pointer = t.pointer(f.Pointer)
+	return f
 }
 
 func (t touches) pointer(at string) string {

@@ -27,24 +27,10 @@ func (tx *Tx) checkReferences() error {
 		if value == nil { // deleted again
 			continue
 		}
-		var faults []schema.Fault
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
-				faults = append(faults, schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id)})
+				all = append(all, w.place(schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)}))
 			}
-		}
-		err := faultError(faults, nil, w.sent)
-		if err == nil {
-			continue
-		}
-		if w.rebase != nil {
-			err = w.rebase(err)
-		}
-		for _, f := range err.(*FaultError).Faults {
-			if w.place != nil {
-				f.Pointer = w.place(f.Pointer)
-			}
-			all = append(all, f)
 		}
 	}
 	return faultError(all, nil, nil)
@@ -109,11 +95,11 @@ const (
 )
 
 // nearestIDs returns the end of a sentence with the ids of a collection that are nearest
-// to one that it does not have.
-func (s *Snapshot) nearestIDs(collection, id string) string {
+// to one that it does not have, except the id of the record that is refused.
+func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	var ids []string
 	for r := range s.All(collection) {
-		if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared {
+		if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared && refused != (element{collection, r.ID}) {
 			ids = append(ids, r.ID)
 		}
 	}

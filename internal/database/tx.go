@@ -26,18 +26,14 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
-	referrers []referrer                  // whose references the end of the Tx checks
-	rebase    func(error) error           // for their faults
-	place     func(pointer string) string // see Within
+	referrers []referrer                      // whose references the end of the Tx checks
+	place     func(schema.Fault) schema.Fault // see Within; nil: faults stay as they are
 
 	source  *source
 	time    time.Time   // that it writes, zero if it has not yet
 	history *history    // see Undo
 	undoes  storage.Rev // what it reverts, 0 if nothing
 	last    bool        // whether no other update may follow in its commit, whose state it promises
-
-	// claim, if not nil, is called by taken, which then returns nothing.
-	claim func(collection, id string, names []string, sent map[string]string)
 }
 
 // storageChanges returns the changes for Store.Commit.
@@ -86,6 +82,19 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	}
 	tx.changes = append(tx.changes, ch)
 	return r
+}
+
+// unset deletes the element with that key.
+func (tx *Tx) unset(c *collection, key string) {
+	tx.changes = append(tx.changes, Change{Collection: c.name, ID: key, Before: c.valueAt(key)})
+	c.remove(key)
+}
+
+// drop removes a top-level member.
+func (tx *Tx) drop(name string) {
+	tx.snap.without(name)
+	delete(tx.mine, name)
+	tx.changes = append(tx.changes, Change{Collection: name})
 }
 
 // A Mode is how Put makes a record of a body.
@@ -162,10 +171,10 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
 		}
 	}
-	value, id, invalid, taken := tx.withID(c, c.ids, value, rules.ReadOnlyID(), c.has)
+	value, id, invalid, taken := tx.withID(collection, c.ids, value, rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
 	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
-	taken = append(taken, tx.taken(c, value, id, nil, sent)...)
+	taken = append(taken, tx.taken(c, value, id, nil)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
 	}
@@ -173,14 +182,14 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	return tx.set(c, id, value), nil
 }
 
-// withID returns the value of a new record with its id, and what is wrong with that. It
-// makes an id like those of like if the value has none, or if renew is set. used reports
-// whether a record has an id.
-func (tx *Tx) withID(c *collection, like idStats, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
-	member := c.ids.member
+// withID returns the value of a new record of a collection with its id, and what is wrong
+// with that. It makes an id like those of ids if the value has none, or if renew is set.
+// used reports whether a record has an id.
+func (tx *Tx) withID(collection string, ids idStats, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
+	member := ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
-		value = rawjson.SetMember(value, member, c.ids.next(tx.snap.newIDs(c.name, like), used, tx.source))
+		value = rawjson.SetMember(value, member, ids.next(tx.snap.newIDs(collection, ids), used, tx.source))
 	}
 	switch id, ok = storage.ID(value, member); {
 	case !ok:
@@ -230,7 +239,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	} else {
 		faults = append(faults, rules.CheckMerge(old.Value, value, names)...)
 	}
-	if err := faultError(faults, tx.taken(c, value, old.ID, names, sent), sent); err != nil {
+	if err := faultError(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(old.Value, value) {
@@ -311,17 +320,8 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 }
 
 // taken returns a fault for each unique member of value that another record has.
-// If names is not nil, only these members are checked. sent is for faultError.
-func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string, sent map[string]string) []schema.Fault {
-	if tx.claim != nil {
-		tx.claim(c.name, id, names, sent)
-		return nil
-	}
-	return tx.uniqueConflicts(c, value, id, names)
-}
-
-// uniqueConflicts is taken without regard to claim.
-func (tx *Tx) uniqueConflicts(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
+// If names is not nil, only these members are checked.
+func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
 	for _, name := range tx.snap.schema.Member(c.name).Unique {
 		v, ok := rawjson.Member(value, name)
@@ -346,20 +346,31 @@ func describe(collection string, r *Record) string {
 // end of the transaction: the order of its writes does not matter.
 type referrer struct {
 	element
-	before jsontext.Value    // nil if there was none
-	sent   map[string]string // for faultError
-	rebase func(error) error // rewrites faults to point into a JSON Patch; nil: it was none
-	place  func(pointer string) string
+	before jsontext.Value // nil if there was none
+	place  func(schema.Fault) schema.Fault
 }
 
 // Within makes place return the pointer into the request that faults in references have
 // for a pointer into the body of the next writes.
-func (tx *Tx) Within(place func(pointer string) string) { tx.place = place }
+func (tx *Tx) Within(place func(pointer string) string) {
+	tx.place = func(f schema.Fault) schema.Fault {
+		f.Pointer = place(f.Pointer)
+		return f
+	}
+}
 
 // refer notes that an element was written, if its references must exist.
 func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	must := func(ref schema.Reference) bool { return ref.MustExist }
-	if slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
-		tx.referrers = append(tx.referrers, referrer{at, before, sent, tx.rebase, tx.place})
+	if !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+		return
 	}
+	place := tx.place
+	tx.referrers = append(tx.referrers, referrer{at, before, func(f schema.Fault) schema.Fault {
+		f = renamed(f, sent)
+		if place != nil {
+			f = place(f)
+		}
+		return f
+	}})
 }

@@ -1,0 +1,263 @@
+package database
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// Adopt makes the changes that lead from base to fork, where base is what a fork
+// of the database began with, and returns them. What is done already is no
+// change. All others are validated again. The error is a *ConflictError if
+// something was changed on both sides, or a *FaultError whose pointers begin with
+// the paths of records.
+func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
+	tx.last = true
+	changes := base.Changes(fork)
+	whole := make(map[string]bool)   // a position key says little on the other side
+	rekeyed := make(map[string]bool) // new rules: neither does any other key
+	for _, ch := range changes {
+		rekeyed[ch.Collection] = rekeyed[ch.Collection] || ch.ID != "" && base.IDMember(ch.Collection) != tx.snap.IDMember(ch.Collection)
+		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
+	}
+	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
+	var adopted, missing []Change  // missing: with whole collections
+	seen := make(map[element]bool) // whether it is adopted
+	for _, ch := range changes {
+		at := element{ch.Collection, ch.ID}
+		if whole[ch.Collection] {
+			at.id = ""
+		}
+		if _, ok := seen[at]; !ok {
+			now, idMember := tx.snap.valueAt(at), ""
+			if at.id == "" {
+				idMember = tx.snap.IDMember(at.collection)
+			}
+			switch after := rawjson.Merge(now, fork.valueAt(at), idMember); {
+			case bytes.Equal(now, after):
+				seen[at] = false
+			case rekeyed[ch.Collection]:
+				conflict.Detail = "The rules have given a collection other ids since. Nothing was stored."
+				fallthrough
+			case !bytes.Equal(now, base.valueAt(at)), at.id != "" && !tx.snap.byName[at.collection].isArray():
+				seen[at] = false
+				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
+			default:
+				seen[at] = true
+				missing = append(missing, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
+			}
+		}
+		if seen[at] {
+			adopted = append(adopted, ch)
+		}
+	}
+	if conflict.Changed != nil {
+		return nil, conflict
+	}
+	tx.adopt(fork, missing)
+	return adopted, tx.judge(adopted, base, func(ch Change) (site, bool) {
+		place := func(f schema.Fault) schema.Fault {
+			f.Pointer = element{ch.Collection, ch.ID}.pointer() + f.Pointer
+			return f
+		}
+		return site{changedMembers(ch), place}, true
+	})
+}
+
+// A site is where a request has the value of an element.
+type site struct {
+	names []string // the members that it sends; nil: all
+	place func(schema.Fault) schema.Fault
+}
+
+// judge returns what is wrong with changes that the Tx has made to base, and handles the
+// records that refer to deleted ones. The values of elements without a site are not
+// checked.
+func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site, bool)) error {
+	var faults, taken []schema.Fault
+	var gone []element
+	for i := 0; i < len(changes); i++ {
+		ch := changes[i]
+		c, old, rules, at := tx.snap.byName[ch.Collection], base.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}
+		if ch.ID == "" { // its records are judged one by one
+			for _, r := range old.inOrder() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
+			}
+			for _, r := range c.inOrder() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, After: r.Value})
+			}
+		} else if ch.After == nil {
+			if c.valueAt(ch.ID) == nil {
+				gone = append(gone, at)
+			}
+			continue
+		}
+		s, ok := siteOf(ch)
+		if !ok || c == nil {
+			continue
+		}
+		var invalid, used []schema.Fault
+		switch {
+		case ch.ID != "":
+			switch {
+			case ch.Before == nil:
+				invalid = rules.CheckCreate(ch.After)
+			case s.names == nil:
+				invalid = rules.CheckReplace(ch.Before, ch.After)
+			default:
+				invalid = rules.CheckMerge(ch.Before, ch.After, s.names)
+			}
+			used = tx.taken(c, ch.After, ch.ID, s.names)
+		case c.isArray():
+			invalid = rules.CheckType(jsontext.Value("[]"))
+		default:
+			invalid = append(rules.CheckType(c.value), rules.CheckObject(ch.Before, c.value, s.names)...)
+		}
+		for _, f := range invalid {
+			faults = append(faults, s.place(f))
+		}
+		for _, f := range used {
+			taken = append(taken, s.place(f))
+		}
+		if ch.After != nil {
+			before := ch.Before
+			if before == nil { // or the whole collection was replaced
+				before = old.valueAt(ch.ID)
+			}
+			tx.place = s.place
+			tx.refer(at, before, nil)
+			tx.place = nil
+		}
+	}
+	if err := faultError(faults, taken, nil); err != nil {
+		return err
+	}
+	return tx.cascade(gone)
+}
+
+// changedMembers returns the members that a change sets, nil if it is not from
+// one object to another.
+func changedMembers(ch Change) []string {
+	if ch.Before.Kind() != '{' || ch.After.Kind() != '{' {
+		return nil
+	}
+	names := []string{}
+	for _, name := range rawjson.MemberNames(ch.After) {
+		v, _ := rawjson.Member(ch.After, name)
+		if old, ok := rawjson.Member(ch.Before, name); !ok || !bytes.Equal(old, v) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// adopt makes changes that lead to elements of to, another state, without checking them:
+// an undo, a reset and the commit of a session end here. New records become the last;
+// created reports which collections have them.
+func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
+	replaced := make(map[string]bool) // as a whole
+	created = make(map[string]bool)
+	for _, ch := range changes {
+		next, now := to.byName[ch.Collection], tx.snap.byName[ch.Collection]
+		switch {
+		case replaced[ch.Collection]:
+		case next == nil:
+			tx.drop(ch.Collection)
+		case ch.ID == "" || next.ids.member != now.ids.member: // an edit of the rules may have given other keys
+			replaced[ch.Collection] = true
+			tx.replace(next.contents(), tx.snap.nextOf(ch.Collection, to))
+		default:
+			c, err := tx.array(ch.Collection)
+			if err != nil {
+				panic(err) // it has that element
+			}
+			if ch.After != nil {
+				value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
+				old := c.valueAt(ch.ID)
+				if value = rawjson.Merge(old, value, ""); bytes.Equal(old, value) {
+					continue
+				}
+				tx.set(c, ch.ID, value)
+				created[ch.Collection] = created[ch.Collection] || ch.Before == nil
+				continue
+			}
+			tx.unset(c, ch.ID)
+		}
+	}
+	return created
+}
+
+// reorder puts the records of c that are also in from into the order of from, unless an
+// edit of the rules has given c other keys. Each other record stays in front of the record
+// that it preceded in was, the collection before tx has changed it.
+func (tx *Tx) reorder(c, was, from *collection) {
+	if c.ids.member != from.ids.member {
+		return
+	}
+	ahead := make(map[string][]string) // keys, by that of the next record that is in from
+	var others []string
+	for _, r := range was.inOrder() {
+		if _, ok := from.records.Place(r.ID); ok {
+			ahead[r.ID], others = others, nil
+		} else {
+			others = append(others, r.ID)
+		}
+	}
+	var order []string
+	for _, r := range from.records.All() {
+		order = append(append(order, ahead[r.ID]...), r.ID)
+	}
+	var records []*Record
+	for _, key := range append(order, others...) {
+		if r, ok := c.records.Get(key); ok {
+			records = append(records, r)
+		}
+	}
+	if !slices.Equal(records, c.inOrder()) {
+		tx.changes = slices.DeleteFunc(tx.changes, func(ch Change) bool { return ch.Collection == c.name })
+		tx.snap.with(was, "")
+		tx.replace(elementsOf(c.name, records), "")
+	}
+}
+
+// replace replaces a top-level member by contents that were there before, or puts it back
+// in front of the member called next.
+func (tx *Tx) replace(in storage.Collection, next string) {
+	keys := storage.NewKeys(tx.snap.IDMember(in.Name))
+	for i, e := range in.Elements {
+		in.Elements[i].Key = keys.Next(e.Value)
+	}
+	was := tx.snap.byName[in.Name]
+	tx.put(newCollection(in, 0, tx.snap.conventions, was, true), next)
+}
+
+// arrange makes records the contents of a collection: one by one if they are in the order
+// of those that they replace, with new ones at the end; otherwise as a whole.
+func (tx *Tx) arrange(name string, records []*Record) {
+	was := tx.snap.byName[name]
+	left := make(map[string]bool, len(records))
+	for _, r := range records {
+		left[r.ID] = true
+	}
+	gone := slices.DeleteFunc(was.inOrder(), func(r *Record) bool { return left[r.ID] })
+	if !was.isArray() || !slices.IsSortedFunc(records, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) }) ||
+		slices.ContainsFunc(gone, func(r *Record) bool { return storage.IsPositionKey(r.ID) }) {
+		tx.replace(elementsOf(name, records), "")
+		return
+	}
+	c, _ := tx.array(name)
+	for _, r := range gone {
+		tx.unset(c, r.ID)
+	}
+	for _, r := range records {
+		if !was.holds(r) {
+			tx.set(c, r.ID, r.Value)
+		}
+	}
+}
