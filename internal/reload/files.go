@@ -89,24 +89,30 @@ var ErrUnchanged = errors.New("unchanged")
 // until ctx is done. It calls changed after Err of a set has changed.
 func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*Files) {
 	for {
+		wait := pollEvery
 		for _, f := range sets {
 			before := f.failure.Load()
 			if f.refresh(ctx, log); f.failure.Load() != before {
 				changed()
 			}
+			if time.Since(f.since) < lookAgain {
+				wait = lookAgain
+			}
 		}
 		select {
-		case <-time.After(pollEvery):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// pollEvery is the time between two looks at the files. What changes between them is a
-// save in progress, and waits for the next look.
-const pollEvery = 250 * time.Millisecond
+const (
+	pollEvery = time.Second            // from one look at the files to the next
+	lookAgain = 100 * time.Millisecond // the same if they have changed, perhaps by half a save
+)
 
+// refresh applies the files if they have changed and two looks show the same.
 func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	paths := f.Paths()
 	texts, err := Read(paths...)

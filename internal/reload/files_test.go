@@ -31,7 +31,7 @@ func TestFollow(t *testing.T) {
 		{"1", func() { put(a, "2") }},
 		{"2", func() {
 			os.WriteFile(a, nil, 0o644) // a save that has truncated the file, and is slow
-			time.AfterFunc(3*pollEvery, func() { os.WriteFile(a, []byte("broken"), 0o644) })
+			time.AfterFunc(pollEvery+500*time.Millisecond, func() { os.WriteFile(a, []byte("broken"), 0o644) })
 		}},
 		{"broken", func() { put(a, "3") }},
 		{"3", func() { current = b }},
