@@ -127,14 +127,10 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 	return nil, nil
 }
 
-// procStrings returns the strings of a file in /proc, none if it cannot be read. Each
-// ends with a zero.
-func procStrings(name string) (all []string) {
+// procStrings returns the strings of a file in /proc, each of which ends with a zero. It
+// returns none if the file cannot be read.
+func procStrings(name string) []string {
 	text, _ := os.ReadFile(name)
-	for s := range strings.SplitAfterSeq(string(text), "\x00") {
-		if s != "" {
-			all = append(all, strings.TrimSuffix(s, "\x00"))
-		}
-	}
-	return all
+	all := strings.Split(string(text), "\x00")
+	return all[:len(all)-1]
 }

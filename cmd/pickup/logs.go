@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,7 +43,7 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 		}
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	out := &logBuffer{w: w, filled: make(chan struct{}, 1), buf: bufio.NewWriterSize(w, 64<<10)}
+	out := &logBuffer{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
 	l := logs{out: out, people: people}
 	switch {
 	case people:
@@ -64,39 +64,35 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// A logBuffer buffers lines, so that a request does not wait for its line in the
-// access log. It is safe for concurrent use.
+// A logBuffer buffers lines for a second, so that a request does not wait for its line in
+// the access log. It is safe for concurrent use.
 type logBuffer struct {
-	w      io.Writer
-	filled chan struct{} // receives after a line was buffered
+	w io.Writer
 
-	mu  sync.Mutex
-	buf *bufio.Writer // guarded by mu
+	mu      sync.Mutex
+	buf     *bufio.Writer // guarded by mu
+	waiting bool          // guarded by mu; a flush is due
 }
 
 func (b *logBuffer) Write(line []byte) (int, error) { return b.write(line, false) }
 
 // Flush writes out what is buffered.
-func (b *logBuffer) Flush() error {
-	_, err := b.write(nil, true)
-	return err
-}
+func (b *logBuffer) Flush() { b.write(nil, true) } // there is nowhere to log its error
 
 func (b *logBuffer) write(line []byte, flush bool) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, err := b.buf.Write(line)
-	if flush && err == nil {
-		err = b.buf.Flush()
+	if flush {
+		b.waiting = false
+		err = errors.Join(err, b.buf.Flush())
 	}
 	if err != nil {
 		b.buf.Reset(b.w) // a bufio.Writer fails for good, but a full disk may get room
 	}
-	if b.buf.Buffered() > 0 {
-		select {
-		case b.filled <- struct{}{}:
-		default:
-		}
+	if !b.waiting && b.buf.Buffered() > 0 {
+		b.waiting = true
+		time.AfterFunc(time.Second, b.Flush)
 	}
 	return n, err
 }
@@ -153,7 +149,7 @@ func (h requestHandler) Handle(_ context.Context, r slog.Record) error {
 	case status >= 400:
 		color = yellow
 	}
-	shown := strconv.FormatInt(status, 10)
+	shown := fmt.Sprint(status)
 	if status == 0 {
 		shown = "cut"
 	}
@@ -184,26 +180,29 @@ func replaceControls(text string, by rune) string {
 	}, text)
 }
 
-// duration returns milliseconds with two digits that matter.
+// duration returns milliseconds, or seconds, with two or three digits.
 func duration(ms float64) string {
-	switch {
-	case ms >= 10_000:
-		return strconv.FormatFloat(ms/1000, 'f', 0, 64) + " s"
-	case ms >= 1000:
-		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
-	case ms >= 10:
-		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	if ms >= 1000 {
+		return digits(ms/1000) + " s"
 	}
-	return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	return digits(ms) + " ms"
 }
 
 // bytesText returns a number of bytes, of kilobytes or of megabytes.
 func bytesText(n int64) string {
 	switch {
 	case n >= 1e6:
-		return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	case n >= 1e3:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64) + " kB"
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}
-	return strconv.FormatInt(n, 10) + " B"
+	return fmt.Sprint(n, " B")
+}
+
+// digits returns n without decimals if it is 10 or more, otherwise with one.
+func digits(n float64) string {
+	if n >= 10 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.1f", n)
 }

@@ -42,8 +42,6 @@ const (
 	drainTime = 8 * time.Second
 
 	maxConcurrent = 100 // requests on one HTTP/2 connection
-
-	flushAfter = time.Second // a line was buffered, the access log is written out
 )
 
 // A service is everything that runs: the steps of start make its parts.
@@ -137,7 +135,6 @@ func (s *service) serve(ctx context.Context) error {
 	running.Go(func() {                                // rereads the schema, users, certificate, routes and rules
 		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // clients learn whether the schema can be used
 	})
-	running.Go(func() { s.flush(work) })        // writes out the access log
 	running.Go(func() { collectGarbage(work) }) // collects it less often if the database is small
 	if s.pprof != nil {
 		running.Go(func() { failed <- s.pprof.Serve(s.pprofListener) })
@@ -163,6 +160,7 @@ func (s *service) serve(ctx context.Context) error {
 	stop()
 	running.Wait()
 	s.watcher.LogLost()
+	s.logs.out.Flush()
 	return err
 }
 
@@ -172,22 +170,6 @@ func (s *service) accept() error {
 		return s.http.ServeTLS(s.listener, "", "")
 	}
 	return s.http.Serve(s.listener)
-}
-
-// flush writes out the access log soon after a line was buffered, and when ctx is done.
-// It does nothing for a server without requests.
-func (s *service) flush(ctx context.Context) {
-	for ctx.Err() == nil {
-		select {
-		case <-s.logs.out.filled:
-			select {
-			case <-time.After(flushAfter):
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
-		}
-		s.logs.out.Flush() // there is nowhere to log its error
-	}
 }
 
 // notifySystemd reports the state of the service (sd_notify).
@@ -400,10 +382,7 @@ func (s *service) close(ctx context.Context) error {
 
 // checkCluster returns an error if settings do not fit a database in a cluster.
 func (s *service) checkCluster() error {
-	switch {
-	case s.JournalDir != "":
-		return config.Usagef("--journal-dir is for a file, not for a database in etcd")
-	case s.Ephemeral:
+	if s.Ephemeral {
 		return config.Usagef("--ephemeral is for a file, not for a database in etcd")
 	}
 	return nil

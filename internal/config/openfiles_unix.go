@@ -2,9 +2,7 @@
 
 package config
 
-import (
-	"syscall"
-)
+import "syscall"
 
 // spareFiles is the number of open files for everything but connections: the
 // database, its drafts, its watches, the log.
@@ -18,11 +16,6 @@ func ConnectionsWithin(n int) (connections int, files uint64) {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
 		return n, 0
 	}
-	most := uint64(l.Cur)
-	if most > 2*spareFiles {
-		most -= spareFiles
-	} else {
-		most /= 2
-	}
-	return int(max(1, min(uint64(n), most))), uint64(l.Cur)
+	files = uint64(l.Cur)
+	return int(max(1, min(uint64(n), files-min(spareFiles, files/2)))), files
 }

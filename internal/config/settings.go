@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -59,13 +58,6 @@ func (s *Settings) Check() error {
 	if s.Pprof != "" {
 		if err := checkProfiles(s.Pprof); err != nil {
 			return err
-		}
-	}
-	if s.JournalDir != "" {
-		if info, err := os.Stat(s.JournalDir); err != nil {
-			return Usagef("--journal-dir: %w", err)
-		} else if !info.IsDir() {
-			return Usagef("--journal-dir: %s is not a directory", s.JournalDir)
 		}
 	}
 	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
