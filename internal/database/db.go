@@ -56,6 +56,7 @@ type DB struct {
 	run     string // see Run
 	now     atomic.Pointer[Snapshot]
 	history *history
+	edits   edits
 	source  *source
 
 	baseline atomic.Pointer[Snapshot] // see Baseline
@@ -115,7 +116,6 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db.now.Store(snap)
 	db.baseline.Store(snap)
 	db.history = newHistory(snap.rev)
-	db.history.edits.log = db.log
 	return db, nil
 }
 
@@ -302,20 +302,30 @@ func (db *DB) publish(steps []step) {
 	if len(steps) == 0 {
 		return
 	}
-	now, revisions := db.source.now(), make([]*Revision, len(steps))
+	now, revisions, written := db.source.now(), make([]*Revision, len(steps)), make([][]Change, len(steps))
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
 		d := s.base.difference(s.tx.snap)
-		if db.shared == nil && db.history.outer == nil { // otherwise there is no file to edit
-			db.history.remember(d.changes)
-		}
 		r := d.revision(s.base, s.tx.snap)
 		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
-		revisions[i] = r
+		revisions[i], written[i] = r, d.changes
 	}
-	if last := steps[len(steps)-1].tx.snap; db.now.Load().rev < last.rev { // otherwise Follow was faster
-		db.now.Store(last)
-		db.history.publish(revisions...)
+	last := steps[len(steps)-1].tx.snap
+	if db.now.Load().rev >= last.rev { // Follow was faster
+		return
+	}
+	db.now.Store(last)
+	hasFile := db.shared == nil && db.history.outer == nil // that somebody may edit
+	for _, r := range revisions {
+		if hasFile {
+			db.edits.settle(r, db.history.replacedSize()+r.size, db.log)
+		}
+	}
+	db.history.publish(revisions...)
+	for _, changes := range written {
+		if hasFile {
+			db.edits.written.add(changes)
+		}
 	}
 }
 
@@ -372,7 +382,7 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
-	tx.history, tx.source = db.history, db.source
+	tx.db, tx.source = db, db.source
 	return tx
 }
 

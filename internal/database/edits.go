@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,14 +57,16 @@ func compareIDs(a, b string) int {
 }
 
 // edits are the latest edits by hand, and what tells whether they undo acknowledged
-// writes. The zero value is ready for use.
+// writes. They are empty in forks and shared databases.
 type edits struct {
-	kept    []*keptEdit // oldest first
-	written pastValues
-	log     *slog.Logger // of edits that are no longer kept
+	mu   sync.Mutex
+	kept []*keptEdit // guarded by mu; oldest first
+
+	written pastValues // guarded by DB.write
 }
 
-// add keeps an edit that has led from before to r.After, if it has changed a value.
+// add keeps an edit that has led from before to r.After, if it has changed a value. The
+// caller holds DB.write.
 func (es *edits) add(r *Revision, before *Snapshot, kept keptState) {
 	if len(r.Changes) == 0 && r.Counts == nil {
 		return
@@ -71,11 +74,15 @@ func (es *edits) add(r *Revision, before *Snapshot, kept keptState) {
 	e := &keptEdit{Revision: new(*r), kept: kept}
 	e.Before = before
 	e.undone = es.written.undone(e.changes(), before, r.After)
+	es.mu.Lock()
+	defer es.mu.Unlock()
 	es.kept = append(es.kept, e)
 }
 
 // find returns the edit that led to rev, or nil.
 func (es *edits) find(rev storage.Rev) *keptEdit {
+	es.mu.Lock()
+	defer es.mu.Unlock()
 	i := slices.IndexFunc(es.kept, func(e *keptEdit) bool { return e.Rev == rev })
 	if i < 0 {
 		return nil
@@ -83,12 +90,31 @@ func (es *edits) find(rev storage.Rev) *keptEdit {
 	return es.kept[i]
 }
 
-// open returns the edits of which something has not been put back, oldest first.
-func (es *edits) open() (open []Edit) {
-	for _, e := range es.kept {
+// Edits returns the edits by hand that have undone acknowledged writes and are kept,
+// oldest first, unless that was put back or dismissed.
+func (db *DB) Edits() (open []Edit) {
+	db.edits.mu.Lock()
+	defer db.edits.mu.Unlock()
+	for _, e := range db.edits.kept {
 		if len(e.undone) > 0 {
 			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
 		}
+	}
+	return open
+}
+
+// DismissEdit removes an edit from Edits, and reports whether it was there. It can
+// still be undone while it is kept.
+func (db *DB) DismissEdit(rev storage.Rev) bool {
+	e := db.edits.find(rev)
+	db.edits.mu.Lock()
+	open := e != nil && len(e.undone) > 0
+	if open {
+		e.undone = nil
+	}
+	db.edits.mu.Unlock()
+	if open {
+		db.Wake()
 	}
 	return open
 }
@@ -101,17 +127,19 @@ func (e *keptEdit) changes() []Change {
 	return e.Before.difference(e.After).changes
 }
 
-// settle removes from the edits what r puts back, and then the edits beyond the limits:
-// at first those that have nothing open, then the oldest. replaced is the number of bytes
-// of values that have been replaced.
-func (es *edits) settle(r *Revision, replaced int) {
+// settle removes from the edits what a revision puts back, and then the edits beyond the
+// limits: at first those that have nothing open, then the oldest. replaced is the number of
+// bytes of values that have been replaced.
+func (es *edits) settle(r *Revision, replaced int, log *slog.Logger) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
 	for _, e := range es.kept {
 		e.settle(r)
 	}
 	for len(es.kept) > maxEdits || held(es.kept, func(e *keptEdit) keptState { return e.kept }, replaced) > maxEditsSize {
 		i := max(0, slices.IndexFunc(es.kept, func(e *keptEdit) bool { return len(e.undone) == 0 }))
 		if e := es.kept[i]; len(e.undone) > 0 {
-			LogNames(es.log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
+			LogNames(log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
 		}
 		es.kept = slices.Delete(es.kept, i, i+1)
 	}

@@ -107,15 +107,16 @@ func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	if db.shared != nil {
 		r.Source = FromElsewhere
 	}
+	if db.shared == nil { // what the edit undid is known when it can be seen
+		replaced := db.history.replacedSize()
+		db.edits.add(r, base, keptState{base.size() + d.values, replaced})
+		db.edits.settle(r, replaced+r.size, db.log)
+	}
 	db.now.Store(next)
 	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
 		db.baseline.Store(next)
 	}
-	if db.shared != nil {
-		db.history.publish(r)
-	} else {
-		db.history.publishEdit(r, base, d.values)
-	}
+	db.history.publish(r)
 }
 
 // SetSchema replaces the rules of a store that is not shared; nil removes them. It loads the database again with
@@ -220,11 +221,3 @@ func (db *DB) setErr(err error) {
 // Wake wakes the followers although there is no new revision: something else that they
 // report has changed.
 func (db *DB) Wake() { db.history.wake() }
-
-// Edits returns the edits by hand that have undone acknowledged writes and are kept,
-// oldest first, unless that was put back or dismissed.
-func (db *DB) Edits() []Edit { return db.history.openEdits() }
-
-// DismissEdit removes an edit from Edits, and reports whether it was there. It can
-// still be undone while it is kept.
-func (db *DB) DismissEdit(rev storage.Rev) bool { return db.history.dismissEdit(rev) }

@@ -27,8 +27,6 @@ type history struct {
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
 
-	edits edits // guarded by mu; empty in forks and shared databases
-
 	past  map[string]map[string]bool // guarded by mu; see pastNames
 	outer *history                   // of the database that a fork began with; otherwise nil
 }
@@ -47,7 +45,6 @@ func (h *history) publish(revisions ...*Revision) {
 		h.replaced += r.size
 		h.last = r.Rev
 		h.addPastLocked(r)
-		h.edits.settle(r, h.replaced)
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
 		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {
@@ -172,55 +169,4 @@ func (h *history) replacedSize() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.replaced
-}
-
-// publishEdit is publish of an edit that has led from before to r.After. It keeps the
-// edit, so that it can be undone. changed is the number of bytes of values that the
-// edit has set or removed.
-func (h *history) publishEdit(r *Revision, before *Snapshot, changed int) {
-	h.mu.Lock()
-	h.edits.add(r, before, keptState{before.size() + changed, h.replaced})
-	h.mu.Unlock()
-	h.publish(r)
-}
-
-// edit returns the edit that led to rev as a revision with all its changes, nil if it is
-// not kept.
-func (h *history) edit(rev storage.Rev) *Revision {
-	h.mu.Lock()
-	e := h.edits.find(rev)
-	h.mu.Unlock()
-	if e == nil {
-		return nil
-	}
-	r := *e.Revision
-	r.Changes, r.Counts = e.changes(), nil
-	return &r
-}
-
-// remember adds the changes of an update to the values that clients have written.
-func (h *history) remember(changes []Change) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.edits.written.add(changes)
-}
-
-// openEdits returns the edits that DB.Edits returns.
-func (h *history) openEdits() []Edit {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.edits.open()
-}
-
-// dismissEdit is DB.DismissEdit.
-func (h *history) dismissEdit(rev storage.Rev) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	e := h.edits.find(rev)
-	if e == nil || len(e.undone) == 0 {
-		return false
-	}
-	e.undone = nil
-	h.wakeLocked()
-	return true
 }

@@ -35,17 +35,15 @@ import (
 // it becomes the last. If an update has moved records, the collection gets its order back;
 // the error is a *ConflictError if they were moved again.
 func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
-	r := tx.history.edit(rev)
-	byHand := r != nil
-	if !byHand {
-		var err error
-		if r, err = tx.history.undoable(rev); err != nil {
-			return nil, nil, err
-		}
-		if len(only) > 0 {
-			return nil, nil, refusePatch("", "only edits by hand are undone in part, and this revision is not one")
-		}
-	} else if err := tx.selectChanges(r, only); err != nil {
+	var r *Revision
+	var err error
+	byHand := tx.db.edits.find(rev)
+	if byHand != nil {
+		r, err = tx.selectChanges(byHand, only)
+	} else if r, err = tx.db.history.undoable(rev); err == nil && len(only) > 0 {
+		err = refusePatch("", "only edits by hand are undone in part, and this revision is not one")
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
@@ -61,7 +59,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	}
 	moved := make(map[string]bool) // collections whose order r has changed
 	for _, c := range r.After.list {
-		if before := r.Before.byName[c.name]; !byHand && !sameOrder(before, c) {
+		if before := r.Before.byName[c.name]; byHand == nil && !sameOrder(before, c) {
 			moved[c.name] = true
 			if now := tx.snap.byName[c.name]; !now.isArray() || !sameOrder(c, now) {
 				conflict.Changed = append(conflict.Changed, Change{Collection: c.name})
@@ -92,9 +90,11 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	return r, changes, nil
 }
 
-// selectChanges leaves r, an edit, with the changes that only names, or with all if it is
+// selectChanges returns an edit with the changes that only names, or with all if it is
 // empty, without those that are reverted already.
-func (tx *Tx) selectChanges(r *Revision, only []Change) error {
+func (tx *Tx) selectChanges(e *keptEdit, only []Change) (*Revision, error) {
+	r := new(*e.Revision)
+	r.Counts = nil
 	name := func(ch Change) element {
 		if storage.IsPositionKey(ch.ID) {
 			return element{collection: ch.Collection}
@@ -105,7 +105,7 @@ func (tx *Tx) selectChanges(r *Revision, only []Change) error {
 	for _, ch := range only {
 		found[name(ch)] = false
 	}
-	r.Changes = slices.DeleteFunc(slices.Clone(r.Changes), func(ch Change) bool {
+	r.Changes = slices.DeleteFunc(slices.Clone(e.changes()), func(ch Change) bool {
 		if _, named := found[name(ch)]; len(only) > 0 && !named {
 			return true
 		}
@@ -114,13 +114,13 @@ func (tx *Tx) selectChanges(r *Revision, only []Change) error {
 	})
 	for i, ch := range only {
 		if !found[name(ch)] {
-			return refusePatch(fmt.Sprintf("/%d", i), "the edit has not changed "+ch.Name())
+			return nil, refusePatch(fmt.Sprintf("/%d", i), "the edit has not changed "+ch.Name())
 		}
 	}
 	if len(r.Changes) == 0 {
-		return &ConflictError{Detail: "It has been put back already. There is nothing to undo."}
+		return nil, &ConflictError{Detail: "It has been put back already. There is nothing to undo."}
 	}
-	return nil
+	return r, nil
 }
 
 // undoable returns the revision that Undo reverts.
