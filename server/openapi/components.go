@@ -20,24 +20,6 @@ const schemaPrefix = "#/components/schemas/"
 // ref returns a reference to a schema.
 func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 
-// response returns a reference to a response.
-func response(name string) object { return object{{"$ref", "#/components/responses/" + name}} }
-
-// headersOf returns references to headers.
-func headersOf(names ...string) object {
-	headers := object{}
-	for _, name := range names {
-		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
-	}
-	return headers
-}
-
-// The headers of answers. The introduction has those that are not of one operation.
-var (
-	listHeaders    = []string{"X-Total-Count", "Content-Range", "Link"}
-	createdHeaders = []string{"Location"}
-)
-
 // components returns the components that the paths refer to. Linters report
 // unused ones.
 func (d *apiDocument) components() object {
@@ -72,7 +54,7 @@ func (d *apiDocument) databaseSchemas() object {
 	for _, r := range d.about.Resources {
 		schema := ref(r.Record)
 		if r.Kind == storage.Array {
-			schema = arrayOf(schema)
+			schema = object{{"type", "array"}, {"items", schema}}
 		}
 		members = append(members, entry{r.Name, schema})
 	}

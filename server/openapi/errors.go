@@ -43,14 +43,11 @@ func (d *apiDocument) errorResponse() entry {
 			continue
 		}
 		about += fmt.Sprintf("\n- %d: %s", e.status, e.description)
-		for _, h := range headersOf(e.headers...) {
-			if !slices.ContainsFunc(headers, func(other entry) bool { return other.name == h.name }) {
-				headers = append(headers, h)
+		for _, name := range e.headers {
+			if !slices.ContainsFunc(headers, func(other entry) bool { return other.name == name }) {
+				headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
 			}
 		}
 	}
-	return entry{"Error", object{{"description", about}, {"headers", headers}, {"content", object{media(ProblemType, ref("Problem"), nil)}}}}
+	return entry{"Error", object{{"description", about}, {"headers", headers}, {"content", object{{ProblemType, object{{"schema", ref("Problem")}}}}}}}
 }
-
-// answers returns responses.
-func answers(responses ...entry) object { return responses }

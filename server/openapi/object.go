@@ -1,15 +1,13 @@
 package openapi
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
 )
 
-// An object is a JSON object under construction, whose members keep their order.
-// Values are objects, lists, strings, bools, ints, and jsontext.Value for text
+// An object is a JSON object under construction, whose fields keep their order.
+// Values are objects, lists, strings, and jsontext.Value for text
 // that is JSON already.
 type object []entry
 
@@ -19,25 +17,6 @@ type entry struct {
 }
 
 type list []any
-
-// with returns o with one more member, unless the value is empty.
-func (o object) with(name string, value any) object {
-	switch v := value.(type) {
-	case string:
-		if v == "" {
-			return o
-		}
-	case object:
-		if len(v) == 0 {
-			return o
-		}
-	case list:
-		if len(v) == 0 {
-			return o
-		}
-	}
-	return append(o, entry{name, value})
-}
 
 // appendDocument appends a value as compact JSON.
 func appendDocument(b []byte, v any) []byte {
@@ -57,10 +36,6 @@ func appendDocument(b []byte, v any) []byte {
 		return append(b, ']')
 	case string:
 		return rawjson.AppendQuote(b, v)
-	case bool:
-		return strconv.AppendBool(b, v)
-	case int:
-		return strconv.AppendInt(b, int64(v), 10)
 	case jsontext.Value:
 		return append(b, v...)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,11 +58,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 			continue
 		}
 		d.tag(r.Name, cmp.Or(r.About, "The contents of "+r.Name+"."))
-		if r.Kind == storage.Array {
-			d.collection(r)
-		} else {
-			d.singular(r)
-		}
+		d.resource(r)
 	}
 	d.service()
 	doc := object{
@@ -112,10 +107,10 @@ func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})
 }
 
-// fixedPaths are the paths of the service itself, without what all operations have.
+// servicePaths are the paths of the service itself. Each operation gets errors and a tag.
 //
-//go:embed paths.json
-var fixedPaths []byte
+//go:embed service.json
+var servicePaths []byte
 
 // service adds the resources of the service itself.
 func (d *apiDocument) service() {
@@ -125,38 +120,21 @@ func (d *apiDocument) service() {
 		"/db": !isField || kind == storage.Other, PagePath: d.Page, MetricsPath: d.Metrics, FindingsPath: d.Findings, RequestsPath: d.Requests,
 		SessionsPath + "/{id}": d.Sessions, SimulatePath: d.Simulate, HoldsPath: d.Simulate, ReleasePath: d.Simulate,
 	}
-	var text []byte = rawjson.Compact(fixedPaths)
+	text := jsontext.Value("{")
+	for name, operations := range rawjson.Members(rawjson.Compact(servicePaths)) {
+		path, omit := rawjson.Unquote(name), false
+		for start, on := range optional {
+			omit = omit || !on && (path == start || start != PagePath && strings.HasPrefix(path, start+"/"))
+		}
+		if !omit {
+			text = rawjson.AppendQuotedMember(text, name, operations)
+		}
+	}
 	if !d.Auth {
 		text = bytes.ReplaceAll(text, []byte(`,"security":[{},{"basic":[]}]`), nil)
 	}
 	if !d.Requests {
 		text = bytes.ReplaceAll(text, []byte(`,{"$ref":"#/components/parameters/changes._requests"}`), nil)
 	}
-	for quoted, fixed := range rawjson.Members(text) {
-		path := rawjson.Unquote(quoted)
-		omit := false
-		for start, on := range optional {
-			omit = omit || !on && (path == start || start != PagePath && strings.HasPrefix(path, start+"/"))
-		}
-		if omit {
-			continue
-		}
-		item := object{}
-		for method, op := range rawjson.Members(fixed) {
-			if rawjson.Unquote(method) != "parameters" {
-				op = d.fixedOperation(op)
-			}
-			item = append(item, entry{rawjson.Unquote(method), op})
-		}
-		d.path(path, nil, item)
-	}
-}
-
-// fixedOperation adds to an operation what all have.
-func (d *apiDocument) fixedOperation(op jsontext.Value) jsontext.Value {
-	id, _ := rawjson.Member(op, "operationId")
-	op = rawjson.SetMember(op, "operationId", strconv.Quote(d.id(rawjson.Unquote(id))))
-	responses, _ := rawjson.Member(op, "responses")
-	all := appendDocument(nil, errorResponses)
-	return rawjson.SetMember(rawjson.SetMember(op, "responses", string(rawjson.MergeMembers(responses, all))), "tags", `["service"]`)
+	d.addPaths(append(text, '}'), "service", false)
 }

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	_ "embed"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,184 +10,124 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/describe"
+	"pickup/internal/query"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// collection adds /schedules, /schedules/{id} and the lists below the
-// records that these refer to.
-func (d *apiDocument) collection(r describe.Resource) {
-	path := "/" + url.PathEscape(r.Name)
-	example, body := d.examples(r)
-	var examples jsontext.Value
-	if example != nil {
-		examples = slices.Concat(jsontext.Value("["), example, jsontext.Value("]"))
-	}
-	x := exchange{
-		record: d.share("responses", r.Record+"Answer", answer("The record.", nil, media(JSONType, ref(r.Record), example))),
-		list: d.share("responses", r.Record+"List", answer("The records, in the order of the file or of _sort.", listHeaders,
-			media(JSONType, arrayOf(ref(r.Record)), examples))),
-		created: d.share("responses", r.Record+"Created", answer("The record that was created.", createdHeaders, media(JSONType, ref(r.Record), example))),
-		create:  d.share("requestBodies", r.Create, requestBody(media(JSONType, ref(r.Create), body))),
-		example: body,
-	}
-	d.path(path, d.parametersOf(ofData), object{
-		d.list(r, x, "", "All, or those that match the filters."),
-		d.create(r, x, "", "Create a record.", "A record without an id gets one.", x.create),
-	})
-	item := object{d.read(r, x, "Read one record.", "As it is stored.")}
-	item = append(item, d.writes(r, x)...)
-	item = append(item, entry{"delete", d.operation(r, "delete"+r.Record, "Delete a record.",
-		"The answer is the deleted record.",
-		d.parametersOf(ofDeletes), nil, answers(entry{"200", x.record}, noContent))})
-	d.path(path+"/{id}", d.parametersOf("id", ofData), item)
+// resourceTemplate has the paths and components of a resource, by kind. Names in angle
+// brackets are replaced. Each operation gets errors and a tag.
+//
+//go:embed resource.json
+var resourceTemplate []byte
 
+// resource adds the paths and components of a resource.
+func (d *apiDocument) resource(r describe.Resource) {
+	kind, answer := "object", "The object."
+	if r.Kind == storage.Array {
+		kind, answer = "collection", "The record."
+	}
+	var fields []byte // the parameters to filter by
+	for _, name := range r.Members {
+		if !slices.Contains(query.Functions, name) { // else it means that
+			fields = append(appendDocument(fields, object{{"name", name}, {"in", "query"}, {"schema", ref("Filter")}}), ',')
+		}
+	}
+	stored, body := d.examples(r)
+	replacements := append(example("<stored>", stored), example("<body>", body)...)
+	if stored != nil {
+		replacements = append(replacements, `["<stored>"]`, "["+string(stored)+"]")
+	}
+	if slices.Contains(r.Members, "filters") {
+		replacements = append(replacements, `{"$ref":"#/components/parameters/filters"},`, "")
+	}
+	replacements = append(replacements, `"<fields>",`, string(fields), "<name>", quoted(r.Name), "<path>", url.PathEscape(r.Name), "<answer>", answer,
+		"<record>", r.Record, "<plural>", plural(r), "<create>", r.Create, "<replace>", r.Replace, "<patch>", r.MergePatch)
+	fill := func(kind string, more ...string) jsontext.Value {
+		text := rawjson.Compact(member(resourceTemplate, kind))
+		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(string(text)))
+	}
+	for _, kind := range []string{"responses", "requestBodies"} {
+		for quoted, v := range rawjson.Members(fill(kind)) {
+			name := rawjson.Unquote(quoted)
+			if !slices.ContainsFunc(d.shared[kind], func(e entry) bool { return e.name == name }) {
+				d.shared[kind] = append(d.shared[kind], entry{name, v})
+			}
+		}
+	}
+	creates := r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID()
+	d.addPaths(fill(kind), r.Name, creates)
 	for _, parent := range r.Parents {
 		if HasPath(parent.Collection) {
-			d.children(r, x, parent)
+			d.addPaths(fill("children", "<of>", "Of"+capital(database.Singular(parent.Collection)), "<parent>", quoted(parent.Collection),
+				"<parent path>", url.PathEscape(parent.Collection), "<reference>", quoted(parent.Member)), r.Name, creates)
 		}
 	}
 }
 
-// An exchange has the components that the operations of a resource share.
-type exchange struct {
-	record, list, created object // answers
-	create                object // a body
-	example               jsontext.Value
+// quoted returns a text as a part of a JSON string.
+func quoted(s string) string { return strings.Trim(string(rawjson.AppendQuote(nil, s)), `"`) }
+
+// example returns what to replace by an example, which may be nil.
+func example(name string, v jsontext.Value) []string {
+	if v == nil {
+		return []string{`,"example":"` + name + `"`, "", `,"example":["` + name + `"]`, ""}
+	}
+	return []string{`"example":"` + name + `"`, `"example":` + string(v)}
 }
 
-// share adds a component of a kind and returns a reference to it.
-func (d *apiDocument) share(kind, name string, value object) object {
-	for slices.ContainsFunc(d.shared[kind], func(e entry) bool { return e.name == name }) {
-		name += "_"
+// addPaths adds paths with the operations that are possible. PUT creates a record or does
+// not.
+func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
+	const create = "put or create"
+	for name, operations := range rawjson.Members(paths) {
+		path := rawjson.Unquote(name)
+		if ofServer := strings.HasPrefix(path, SessionsPath) || slices.Contains(serverPaths, path); ofServer && d.SessionPath != "" {
+			continue
+		}
+		item, parameters := object{}, object{}
+		for name, op := range rawjson.Members(operations) {
+			switch method := rawjson.Unquote(name); {
+			case method == "parameters":
+				parameters = object{{method, op}}
+			case d.ReadOnly && method != "get", method == "put" && creates, method == create && !creates:
+			default:
+				item = append(item, entry{strings.TrimSuffix(method, " or create"), d.operation(op, tag)})
+			}
+		}
+		if len(item) == 0 {
+			continue
+		}
+		if d.Prefix != "" && strings.HasPrefix(path+"/", PagePath+"/") {
+			item = append(item, entry{"servers", servers(d.SessionPath)})
+		}
+		d.paths = append(d.paths, entry{path, append(parameters, item...)})
 	}
-	d.shared[kind] = append(d.shared[kind], entry{name, value})
-	return object{{"$ref", "#/components/" + kind + "/" + name}}
 }
 
-// children adds /drivers/{id}/schedules.
-func (d *apiDocument) children(r describe.Resource, x exchange, parent describe.Parent) {
-	one := database.Singular(parent.Collection)
-	of := "Of" + capital(one)
-	body := x.create
-	if r.MergePatch != r.Create {
-		body = requestBody(media(JSONType, ref(r.MergePatch), x.example))
-	}
-	d.path("/"+url.PathEscape(parent.Collection)+"/{id}/"+url.PathEscape(r.Name), d.parametersOf("id", ofData), object{
-		d.list(r, x, of, "The records whose "+parent.Member+" is the id of one of "+parent.Collection+"."),
-		d.create(r, x, of, "Create a record that refers to this one.", "The body may omit "+parent.Member+", which is filled in.", body),
-	})
-}
-
-// singular adds a singular resource.
-func (d *apiDocument) singular(r describe.Resource) {
-	example, err := d.snap.Value(r.Name)
-	if err != nil || d.snap.Schema().Member(r.Name).Faults(example) != nil {
-		example = nil // it must conform to the rules
-	}
-	x := exchange{record: d.share("responses", r.Record+"Answer", answer("The object.", nil, media(JSONType, ref(r.Record), example)))}
-	d.path("/"+url.PathEscape(r.Name), d.parametersOf(ofData), append(object{d.read(r, x, "Read "+r.Name+".", "As it is stored.")}, d.writes(r, x)...))
-}
-
-// path adds a path with its parameters and operations.
-func (d *apiDocument) path(path string, parameters list, item object) {
-	if d.ReadOnly {
-		item = slices.DeleteFunc(item, func(e entry) bool { return e.name != "get" && e.name != "parameters" })
-	}
-	ofSession := strings.HasPrefix(path, SessionsPath) || slices.Contains(serverPaths, path)
-	if len(item) == 0 || item[len(item)-1].name == "parameters" || ofSession && d.SessionPath != "" {
-		return
-	}
-	if d.Prefix != "" && strings.HasPrefix(path+"/", PagePath+"/") {
-		item = append(item, entry{"servers", servers(d.SessionPath)})
-	}
-	d.paths = append(d.paths, entry{path, append(object{}.with("parameters", parameters), item...)})
-}
-
-// errorResponses are responses of all operations.
-var errorResponses = object{{"4XX", response("Error")}, {"5XX", response("Error")}}
-
-// id returns an operationId that is not in use.
-func (d *apiDocument) id(id string) string {
+// operation completes an operation: its id is unique, and it has errors and a tag.
+func (d *apiDocument) operation(op jsontext.Value, tag string) jsontext.Value {
+	id := stringOf(member(op, "operationId"))
 	for d.ids[id] {
 		id += "_"
 	}
 	d.ids[id] = true
-	return id
+	errors := jsontext.Value(`{"4XX":{"$ref":"#/components/responses/Error"},"5XX":{"$ref":"#/components/responses/Error"}}`)
+	responses := rawjson.MergeMembers(member(op, "responses"), errors)
+	more := appendDocument(nil, object{{"operationId", id}, {"tags", list{tag}}, {"responses", responses}})
+	return rawjson.MergeMembers(op, more)
 }
 
-// operation returns an operation on a resource.
-func (d *apiDocument) operation(r describe.Resource, id, summary, description string, parameters list, body, responses object) object {
-	op := object{{"operationId", d.id(id)}, {"tags", list{r.Name}}, {"summary", summary}, {"description", description}}
-	return op.with("parameters", parameters).with("requestBody", body).with("responses", append(responses, errorResponses...))
-}
-
-// list returns GET of a list. The suffix of makes its operationId unique.
-func (d *apiDocument) list(r describe.Resource, x exchange, of, description string) entry {
-	return entry{"get", d.operation(r, "list"+plural(r)+of, "List "+r.Name+".", description, d.listParameters(r), nil, answers(entry{"200", x.list}, notModified))}
-}
-
-// read returns GET of a record or an object.
-func (d *apiDocument) read(r describe.Resource, x exchange, summary, details string) entry {
-	return entry{"get", d.operation(r, "get"+r.Record, summary, details, d.parametersOf(ofRecords), nil, answers(entry{"200", x.record}, notModified))}
-}
-
-// create returns a POST.
-func (d *apiDocument) create(r describe.Resource, x exchange, of, summary, description string, body object) entry {
-	return entry{"post", d.operation(r, "create"+r.Record+of, summary, description, d.parametersOf("If-Match"), body, answers(entry{"201", x.created}))}
-}
-
-// writes returns PUT and PATCH.
-func (d *apiDocument) writes(r describe.Resource, x exchange) object {
-	changed := []entry{{"200", x.record}, noContent}
-	replaced := changed
-	summary, description := "Replace as a whole.", "The id and the position in the file are kept."
-	if r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID() {
-		summary, description = "Replace as a whole, or create.", description+" With If-None-Match: * it creates a record with that id."
-		replaced = []entry{{"200", x.record}, {"201", x.created}, noContent}
-	}
-	body := x.create
-	if r.Replace != r.Create {
-		body = requestBody(media(JSONType, ref(r.Replace), x.example))
-	}
-	patch := ref(r.MergePatch)
-	return object{
-		{"put", d.operation(r, "replace"+r.Record, summary, description, d.parametersOf("If-Match"), body, answers(replaced...))},
-		{"patch", d.operation(r, "update"+r.Record, "Change single members.",
-			"As application/json the fields of the body replace the stored ones.",
-			d.parametersOf("If-Match"), requestBody(media(JSONType, patch, x.example), media(MergeType, patch, nil), media(PatchType, ref("JSONPatch"), nil)),
-			answers(changed...))},
-	}
-}
-
-// answer returns a response with a body of one of the media types.
-func answer(description string, headers []string, content ...entry) object {
-	return object{{"description", description}}.with("headers", headersOf(headers...)).with("content", object(content))
-}
-
-// media returns what a body of a media type is.
-func media(mediaType string, schema any, example jsontext.Value) entry {
-	content := object{{"schema", schema}}
-	if example != nil {
-		content = append(content, entry{"example", example})
-	}
-	return entry{mediaType, content}
-}
-
-var (
-	notModified = entry{"304", response("NotModified")}
-	noContent   = entry{"204", response("NoContent")}
-)
-
-func requestBody(content ...entry) object {
-	return object{{"required", true}, {"content", object(content)}}
-}
-
-func arrayOf(schema any) object { return object{{"type", "array"}, {"items", schema}} }
-
-// examples returns the first record that conforms to the rules, and the same as
-// a body without the id.
+// examples returns the object, or the first record and the same as a body without the
+// id, if it conforms to the rules.
 func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value) {
+	if r.Kind != storage.Array {
+		v, err := d.snap.Value(r.Name)
+		if err != nil || d.snap.Schema().Member(r.Name).Faults(v) != nil {
+			return nil, nil
+		}
+		return v, nil
+	}
 	n := 0
 	for e := range d.snap.All(r.Name) {
 		if n++; n > 100 {
