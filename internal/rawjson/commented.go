@@ -8,56 +8,71 @@ import (
 )
 
 // Locate returns the line and the column, both from 1 and the column in code
-// points, of the value that a JSON Pointer leads to; of a member, those of its
+// points, of the value that a JSON Pointer leads to; of a field, those of its
 // name. data may have comments, trailing commas and a byte order mark, and must
 // be valid up to that value. ok is false if there is no such value.
 func Locate(data []byte, pointer string) (line, column int, ok bool) {
-	start := 0
-	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
-		start = len(byteOrderMark)
-	}
-	i := SkipGap(data, start)
-	at := i
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		if i >= len(data) {
-			return 0, 0, false
-		}
-		if at, i = into(data, i, token); at < 0 {
-			return 0, 0, false
-		}
-	}
-	if i >= len(data) || pointer != "" && pointer[0] != '/' {
-		return 0, 0, false
-	}
+	at, _, ok := find(data, pointer)
 	line, column = LineColumn(data, at)
-	return line, column, true
+	return line, column, ok && (pointer == "" || pointer[0] == '/')
 }
 
-// into returns the index of the item that token means in the list at i, name
-// included, and that of its value. The first is -1 if there is no such item.
-func into(data []byte, i int, token string) (at, value int) {
-	open := data[i]
-	if open != '{' && open != '[' {
-		return -1, i
+// Offset returns the index of the element, or of the name of the field, that
+// pointer leads to. If data has no such value it returns the index of the
+// nearest value around it.
+func Offset(data []byte, pointer string) int {
+	at, _, _ := find(data, pointer)
+	return at
+}
+
+// At returns the value that pointer leads to, or nil.
+func At(v jsontext.Value, pointer string) jsontext.Value {
+	_, i, ok := find(v, pointer)
+	if !ok {
+		return nil
 	}
+	return v[i:SkipCommented(v, i)]
+}
+
+// find returns the index of the item that pointer leads to, name included, and the
+// index of its value. If there is no such item it returns the nearest one around it.
+func find(data []byte, pointer string) (at, value int, ok bool) {
+	value = SkipGap(data, len(data)-len(bytes.TrimPrefix(data, []byte(byteOrderMark))))
+	at = value
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		if at, value, ok = into(data, at, value, token); !ok {
+			return at, value, false
+		}
+	}
+	return at, value, value < len(data)
+}
+
+// into returns the indexes of the item that token means in the list at value, or at and
+// value without one.
+func into(data []byte, at, value int, token string) (_, _ int, ok bool) {
+	if value >= len(data) || data[value] != '{' && data[value] != '[' {
+		return at, value, false
+	}
+	i, isObject := value, data[value] == '{'
 	for n := 0; ; n++ {
 		i = SkipGap(data, i+1)
-		if i >= len(data) || data[i] == Closing(open) {
-			return -1, i
+		if i >= len(data) || data[i] == Closing(data[value]) {
+			return at, value, false
 		}
-		at = i
-		name := strconv.Itoa(n)
-		if open == '{' {
+		start, found := i, false
+		if isObject {
 			i = SkipString(data, i)
-			if data[at] != '"' || i-at < 2 {
-				return -1, i
+			if data[start] != '"' || i-start < 2 {
+				return at, value, false
 			}
-			name = Unquote(data[at:i])
+			found = NameIs(data[start:i], token)
 			i = SkipGap(data, i)   // the colon
 			i = SkipGap(data, i+1) // the value
+		} else {
+			found = strconv.Itoa(n) == token
 		}
-		if name == token {
-			return at, i
+		if found {
+			return start, i, true
 		}
 		i = SkipCommented(data, i) - 1
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -27,48 +26,6 @@ func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 			}
 		}
 	}
-}
-
-// Offset returns the index of the element, or of the name of the member, that
-// pointer leads to. If data has no such value it returns the index of the
-// nearest value around it.
-func Offset(data []byte, pointer string) int {
-	at := SkipSpace(data, 0)
-	i := at
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		start, value := child(data, i, token)
-		if value < 0 {
-			break
-		}
-		at, i = start, value
-	}
-	return at
-}
-
-// At returns the value that pointer leads to, or nil.
-func At(v jsontext.Value, pointer string) jsontext.Value {
-	i := SkipSpace(v, 0)
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		if _, i = child(v, i, token); i < 0 {
-			return nil
-		}
-	}
-	return v[i:SkipValue(v, i)]
-}
-
-// child returns the index of the member or element that a token of a pointer
-// means, and that of its value, given the index of the object or array. Both
-// are -1 if there is none.
-func child(v []byte, i int, token string) (start, value int) {
-	if i < len(v) && v[i] == '[' {
-		n, err := strconv.Atoi(token)
-		if err != nil || !IsIndex(token) {
-			return -1, -1
-		}
-		i = ElementAt(v, i, n)
-		return i, i
-	}
-	return findMember(v, i, token)
 }
 
 // byteOrderMark is what some editors put before UTF-8 text.

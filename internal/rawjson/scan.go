@@ -136,26 +136,20 @@ func Member(v []byte, name string) (value jsontext.Value, ok bool) {
 	return v[i:SkipValue(v, i)], true
 }
 
-// MemberAt returns the index of the value of the member called name, given the
-// index of the object. It returns -1 if there is no such member or v[i] does
+// MemberAt returns the index of the value of the field called name, given the
+// index of the object. It returns -1 if there is no such field or v[i] does
 // not begin an object. Callers that look for something within the value can
 // continue from the index, so a path is followed in one pass over the text.
 func MemberAt(v []byte, i int, name string) int {
-	_, value := findMember(v, i, name)
-	return value
-}
-
-// findMember is like MemberAt but returns the index of the name, too.
-func findMember(v []byte, i int, name string) (nameAt, valueAt int) {
 	for i = firstItem(v, i, '{'); i < len(v) && v[i] == '"'; {
 		nameEnd := SkipString(v, i)
 		value := memberValue(v, nameEnd)
 		if NameIs(v[i:nameEnd], name) {
-			return i, value
+			return value
 		}
 		i = SkipComma(v, SkipValue(v, value))
 	}
-	return -1, -1
+	return -1
 }
 
 // ElementAt returns the index of the element with the number index, given the
