@@ -93,9 +93,14 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	case s.state != st: // it was loaded again, and does not have the changes
 		s.state = nil
 	default:
-		p.apply()
-		st.rules = st.rules && rules == nil || rules != nil && len(rules.text) > 0
-		st.rev, st.asOf, st.head = rev, rev, c.head
+		d := newStep(rev)
+		d.head = &c.head
+		for _, o := range ops {
+			if o.end == "" {
+				d.add(o.key, o.value, rev)
+			}
+		}
+		st.apply(d)
 	}
 	return storage.Rev(rev), nil
 }

@@ -2,34 +2,48 @@ package etcdstore
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// A step is what the events of one revision say.
+// A step is what the events of one revision say, or all keys of a load.
 type step struct {
-	rev     int64
-	head    *head // nil: it was not written
-	foreign bool  // somebody wrote contents without a head
-	reload  bool  // what changed is not known
-	batch   storage.Batch
+	rev    int64
+	head   *head // nil: it was not written
+	edited bool  // somebody wrote contents without a head
+	reload bool  // what changed is not known
+	batch  storage.Batch
 
-	gone    map[string]bool // names of members that were deleted
-	set     []memberPair    // members that were written, by rank
-	records []recordStep    // by collection and place
+	deleted map[string]bool // names of members
+	members []memberPair    // that were written
+	records map[string][]recordPair
 }
 
-// A recordStep puts or deletes a record.
-type recordStep struct {
-	recordPair
-	name    string // of its collection
-	deleted bool
+// A memberPair is a key under c/ and its value.
+type memberPair struct {
+	rank  uint64
+	name  string
+	value jsontext.Value
+	rev   int64
+}
+
+// A recordPair is a key under r/ and its value.
+type recordPair struct {
+	place uint64
+	key   string
+	value jsontext.Value // nil: it was deleted
+}
+
+func newStep(rev int64) *step {
+	return &step{rev: rev, deleted: make(map[string]bool), records: make(map[string][]recordPair)}
 }
 
 // isEarlier reports whether only earlier versions write a key, for what was too large for
@@ -40,7 +54,7 @@ func isEarlier(key string) bool {
 
 // decode returns what the events of one revision say.
 func (s *Store) decode(events []*clientv3.Event) (*step, error) {
-	d := &step{rev: events[0].Kv.ModRevision, gone: make(map[string]bool)}
+	d := newStep(events[0].Kv.ModRevision)
 	keys := 0
 	for _, e := range events {
 		switch key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); {
@@ -62,7 +76,7 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	}
 	switch {
 	case d.head == nil:
-		d.foreign = keys > 0
+		d.edited = keys > 0
 		return d, nil
 	case d.head.Reload:
 		d.reload = true
@@ -73,66 +87,78 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 		d.reload = true
 		return d, nil
 	}
-	d.batch = storage.Batch{
-		Rev:   storage.Rev(d.rev),
-		After: storage.Rev(d.head.Prev),
-		Own:   strings.HasPrefix(d.head.Commit, s.me+"."),
-	}
 	for _, e := range events {
-		if err := d.add(strings.TrimPrefix(string(e.Kv.Key), s.prefix), e.Kv.Value, e.Type == clientv3.EventTypeDelete); err != nil {
-			return d, err
+		if key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); key != headKey && !isEarlier(key) {
+			if err := d.read(s.prefix, e.Kv, e.Type == clientv3.EventTypeDelete); err != nil {
+				return d, err
+			}
 		}
 	}
-	d.changes()
+	d.sort()
+	d.batch.Rev, d.batch.After = storage.Rev(d.rev), storage.Rev(d.head.Prev)
+	d.batch.Own = strings.HasPrefix(d.head.Commit, s.me+".")
+	d.batch.Changes = d.changes()
 	return d, nil
 }
 
-// add adds the event of one key.
-func (d *step) add(key string, value []byte, deleted bool) error {
-	switch {
-	case key == headKey, isEarlier(key):
-	case !deleted && !jsontext.Value(value).IsValid():
-		return notJSON(key)
-	case key == rulesKey:
-		d.batch.Rules = value
-		if deleted {
-			d.batch.Rules = []byte{}
-		}
-	case strings.HasPrefix(key, memberKeys):
-		rank, name, ok := parseMember(key[len(memberKeys):])
-		switch {
-		case !ok:
-			return strange(key)
-		case deleted:
-			d.gone[name] = true
-		default:
-			d.set = append(d.set, memberPair{rank: rank, name: name, value: value})
-		}
-	default:
-		name, at, id, ok := parseRecord(strings.TrimPrefix(key, recordKeys))
-		if !ok || !strings.HasPrefix(key, recordKeys) {
-			return strange(key)
-		}
-		d.records = append(d.records, recordStep{recordPair{at: at, key: id, value: value}, name, deleted})
+// read adds what etcd has under a key, and checks it.
+func (d *step) read(prefix string, kv *mvccpb.KeyValue, deleted bool) error {
+	value := kv.Value
+	if deleted {
+		value = nil
+	} else if !jsontext.Value(value).IsValid() {
+		return broken("the key %s is not JSON: correct it with etcdctl put", kv.Key)
+	}
+	if !d.add(strings.TrimPrefix(string(kv.Key), prefix), value, kv.ModRevision) {
+		return broken("the key %s is not a key of pickup: delete it with etcdctl del", kv.Key)
 	}
 	return nil
 }
 
-// changes sets the changes of the batch: first of members, then of elements.
-func (d *step) changes() {
-	slices.SortFunc(d.set, memberPair.compare)
-	slices.SortStableFunc(d.records, func(a, b recordStep) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.at, b.at))
+// add adds the value of a key, nil if it was deleted. It reports whether the key is one of
+// a database.
+func (d *step) add(key string, value []byte, rev int64) bool {
+	if key == rulesKey {
+		d.batch.Rules = append([]byte{}, value...)
+		return true
+	}
+	if rest, ok := strings.CutPrefix(key, recordKeys); ok {
+		name, place, id, ok := parseRecord(rest)
+		d.records[name] = append(d.records[name], recordPair{place, id, value})
+		return ok
+	}
+	rest, found := strings.CutPrefix(key, memberKeys)
+	rank, name, ok := parseMember(rest)
+	if value == nil {
+		d.deleted[name] = true
+	} else {
+		d.members = append(d.members, memberPair{rank, name, value, rev})
+	}
+	return ok && found
+}
+
+// sort puts members and records in their order. Ranks and places with more digits than
+// others are not in the order of the keys.
+func (d *step) sort() {
+	slices.SortFunc(d.members, func(a, b memberPair) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) // the same rank: by hand
 	})
+	for _, records := range d.records {
+		slices.SortFunc(records, func(a, b recordPair) int { return cmp.Compare(a.place, b.place) })
+	}
+}
+
+// changes returns the changes: first of members, then of elements.
+func (d *step) changes() (changes []storage.Change) {
 	add := func(name, id string, v jsontext.Value) {
-		d.batch.Changes = append(d.batch.Changes, storage.Change{Collection: name, ID: id, Value: v})
+		changes = append(changes, storage.Change{Collection: name, ID: id, Value: v})
 	}
 	whole := make(map[string]bool) // the members whose elements need no changes
-	for name := range d.gone {
+	for name := range d.deleted {
 		whole[name] = true
 		add(name, "", nil)
 	}
-	for _, m := range d.set {
+	for _, m := range d.members {
 		switch {
 		case kindOf(m.name, m.value) != storage.Array:
 			whole[m.name] = true
@@ -143,13 +169,20 @@ func (d *step) changes() {
 			add(m.name, "", v)
 		}
 	}
+	names := slices.Sorted(maps.Keys(d.records))
 	for _, deleted := range []bool{true, false} {
-		for _, r := range d.records {
-			if r.deleted == deleted && !whole[r.name] && !(deleted && slices.Contains(d.head.Whole, r.name)) {
-				add(r.name, r.key, r.value)
+		for _, name := range names {
+			if whole[name] || deleted && slices.Contains(d.head.Whole, name) {
+				continue
+			}
+			for _, r := range d.records[name] {
+				if deleted == (r.value == nil) {
+					add(name, r.key, r.value)
+				}
 			}
 		}
 	}
+	return changes
 }
 
 // array returns the collection that the records of a step make. If the keys of its
@@ -158,8 +191,8 @@ func (d *step) changes() {
 func (d *step) array(name, idMember string) (v jsontext.Value, ok bool) {
 	v = []byte{'['}
 	keys := storage.NewKeys(idMember)
-	for _, r := range d.records {
-		if r.name != name || r.deleted {
+	for _, r := range d.records[name] {
+		if r.value == nil {
 			continue
 		}
 		if keys.Next(r.value) != r.key {
@@ -170,45 +203,51 @@ func (d *step) array(name, idMember string) (v jsontext.Value, ok bool) {
 	return append(v, ']'), true
 }
 
-// noteLocked makes a step what the next commit starts from, if it follows the state.
-// The caller holds s.mu.
+// noteLocked applies a step to the state of the store, if it follows that. The caller
+// holds s.mu.
 func (s *Store) noteLocked(d *step) {
 	if s.loading > 0 {
 		s.pending = append(s.pending, d)
 	}
-	st := s.state
-	if st == nil || d.head.Prev != st.rev {
-		return
+	if s.state != nil && s.state.rev == d.head.Prev {
+		s.state.apply(d)
 	}
+}
+
+// apply makes st what a commit must know after a step.
+func (st *state) apply(d *step) {
 	st.rev, st.asOf, st.head = d.rev, d.rev, *d.head
 	if d.batch.Rules != nil {
 		st.rules = len(d.batch.Rules) > 0
 	}
-	for name := range d.gone {
+	for name := range d.deleted {
 		delete(st.members, name)
 	}
-	for _, m := range d.set {
-		kind := kindOf(m.name, m.value)
-		st.rank = max(st.rank, m.rank+1)
-		known := st.members[m.name]
-		if known == nil || slices.Contains(d.head.Whole, m.name) || known.kind != kind {
-			known = &member{}
+	for _, in := range d.members {
+		kind := kindOf(in.name, in.value)
+		m := st.members[in.name]
+		if m == nil || slices.Contains(d.head.Whole, in.name) || m.kind != kind {
+			m = &member{}
 			if kind == storage.Array {
-				known.places = make(map[string]uint64)
+				m.places = make(map[string]uint64, len(d.records[in.name]))
 			}
-			st.members[m.name] = known
+			st.members[in.name] = m
 		}
-		known.rank, known.kind, known.ids = m.rank, kind, idMemberOf(m.value)
+		m.rank, m.kind, m.ids = in.rank, kind, idMemberOf(in.value)
+		st.rank = max(st.rank, in.rank+1)
 	}
-	for _, r := range d.records {
-		m := st.members[r.name]
-		switch {
-		case m == nil || m.places == nil:
-		case !r.deleted:
-			m.places[r.key] = r.at
-			m.next = max(m.next, r.at+1)
-		case m.places[r.key] == r.at:
-			delete(m.places, r.key)
+	for name, records := range d.records {
+		m := st.members[name]
+		if m == nil || m.places == nil {
+			continue
+		}
+		for _, r := range records {
+			if r.value != nil {
+				m.places[r.key] = r.place
+				m.next = max(m.next, r.place+1)
+			} else if m.places[r.key] == r.place {
+				delete(m.places, r.key)
+			}
 		}
 	}
 }

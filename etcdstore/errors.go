@@ -20,6 +20,24 @@ type unsentError struct{ error }
 
 func (e unsentError) Unwrap() error { return e.error }
 
+// A brokenError is about a database that somebody has changed past pickup. It says what to
+// do.
+type brokenError string
+
+// broken returns a brokenError.
+func broken(format string, args ...any) error { return brokenError(fmt.Sprintf(format, args...)) }
+
+func (e brokenError) Error() string { return string(e) }
+
+func (e brokenError) Unwrap() error {
+	return &storage.AdviceError{Err: storage.ErrBroken, Advice: string(e)}
+}
+
+// earlier returns the error of a database that an earlier version has to export.
+func earlier(key string) error {
+	return broken("the key %s has a form that this version cannot read: the database is of an earlier version; export it with the earlier version and import it again", key)
+}
+
 // codeOf returns the code of gRPC for the error of a call. ok reports whether err is
 // one.
 func codeOf(err error) (code codes.Code, ok bool) {

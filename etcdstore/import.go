@@ -126,8 +126,7 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 		if key == claimKey {
 			claimed = kv.ModRevision
 		}
-		left := contents{records: make(map[string][]recordPair)}
-		if key != claimKey && key != rulesKey && key != headKey && left.add(key, nil, 0) != nil {
+		if key != claimKey && key != headKey && !newStep(0).add(key, nil, 0) {
 			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
 		return nil

@@ -1,8 +1,10 @@
 package etcdstore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -60,10 +62,10 @@ func (h *head) encode() string {
 
 func decodeHead(v []byte) (h head, err error) {
 	if err = json.Unmarshal(v, &h); err != nil {
-		return h, &brokenError{headKey, fmt.Sprintf("is not a head: %v", err)}
+		return h, broken("the key %s is not a head: %v", headKey, err)
 	}
 	if h.Layout < 1 || h.Layout > layout {
-		return h, &brokenError{headKey, fmt.Sprintf("has the layout %d and this version knows %d: use a newer version", h.Layout, layout)}
+		return h, broken("the key %s has the layout %d and this version knows %d: use a newer version", headKey, h.Layout, layout)
 	}
 	if h.Open != nil {
 		return h, earlier(headKey)
@@ -93,29 +95,6 @@ func escape(s string) string {
 
 func needsEscape(c rune) bool { return c < 0x20 || c == '/' || c == '%' || c == 0x7f }
 
-func unescape(s string) (string, bool) {
-	if strings.IndexByte(s, '%') < 0 {
-		return s, true
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		if i+2 >= len(s) {
-			return "", false
-		}
-		n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-		if err != nil {
-			return "", false
-		}
-		b.WriteByte(byte(n))
-		i += 2
-	}
-	return b.String(), true
-}
-
 func memberKey(rank uint64, name string) string {
 	return memberKeys + padded(rank, rankDigits) + "/" + escape(name)
 }
@@ -130,18 +109,18 @@ func recordsOf(name string) string { return recordKeys + escape(name) + "/" }
 func parseMember(s string) (rank uint64, name string, ok bool) {
 	number, rest, found := strings.Cut(s, "/")
 	rank, err := strconv.ParseUint(number, 10, 64)
-	name, ok = unescape(rest)
-	return rank, name, ok && found && err == nil
+	name, escape := url.PathUnescape(rest)
+	return rank, name, found && err == nil && escape == nil
 }
 
 // parseRecord parses a key after "r/".
-func parseRecord(s string) (name string, at uint64, key string, ok bool) {
+func parseRecord(s string) (name string, place uint64, key string, ok bool) {
 	first, rest, found := strings.Cut(s, "/")
 	number, last, also := strings.Cut(rest, "/")
-	at, err := strconv.ParseUint(number, 10, 64)
-	name, okName := unescape(first)
-	key, okKey := unescape(last)
-	return name, at, key, found && also && okName && okKey && err == nil && key != ""
+	place, err := strconv.ParseUint(number, 10, 64)
+	name, inName := url.PathUnescape(first)
+	key, inKey := url.PathUnescape(last)
+	return name, place, key, found && also && cmp.Or(err, inName, inKey) == nil && key != ""
 }
 
 // collectionValue returns the value of a collection under c/.

@@ -194,33 +194,6 @@ func (m *planned) records(name string) (ops []op) {
 	return ops
 }
 
-// apply makes the outcome the state of the store.
-func (p *plan) apply() {
-	p.state.rank = p.rank
-	for name, m := range p.members {
-		if m.gone {
-			delete(p.state.members, name)
-			continue
-		}
-		n := m.old
-		if n == nil || m.whole {
-			n = new(member)
-			p.state.members[name] = n
-			if m.kind == storage.Array {
-				n.places = make(map[string]uint64, len(m.elems))
-			}
-		}
-		n.rank, n.kind, n.ids, n.next = m.rank, m.kind, m.ids, m.next
-		for key, e := range m.elems {
-			if e.value == nil {
-				delete(n.places, key)
-			} else {
-				n.places[key] = e.at
-			}
-		}
-	}
-}
-
 // counted returns how many keys ops write that followers see.
 func counted(ops []op) (n int) {
 	for _, o := range ops {

@@ -184,22 +184,20 @@ func TestPlan(t *testing.T) {
 	reset := func() {
 		want = contentsOf(randomSample)
 		got = want
-		c := &contents{rev: 1, asOf: 1, head: head{Layout: layout}, records: make(map[string][]recordPair)}
+		d := newStep(1)
+		d.head = &head{Layout: layout}
 		for i, in := range want {
 			m := memberPair{rank: uint64(i + 1), name: in.Name, value: in.Value, rev: 1}
 			if in.Kind == storage.Array {
 				m.value = []byte("[]")
 			}
-			c.members = append(c.members, m)
+			d.members = append(d.members, m)
 			for at, e := range in.Elements {
-				c.records[in.Name] = append(c.records[in.Name], recordPair{at: uint64(at), key: e.Key, value: e.Value})
+				d.records[in.Name] = append(d.records[in.Name], recordPair{place: uint64(at), key: e.Key, value: e.Value})
 			}
 		}
-		_, st, err := c.batch()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.state = st
+		s.state = &state{members: make(map[string]*member), rank: 1}
+		s.state.apply(d)
 	}
 	reset()
 	keys := make(map[string]bool)

@@ -319,35 +319,15 @@ func (s *Store) checkHead(h head, rev, known int64) error {
 	case h.Database != st.head.Database:
 		s.gone = errOther
 	case rev < known, rev == st.rev && h.Commit != st.head.Commit, h.Prev == st.rev && h.After != st.head.Commit:
-		s.gone = lostError{rev, st.rev}
+		s.gone = broken("the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state "+
+			"(the head of revision %d follows revision %d)", rev, st.rev)
 	}
 	return s.gone
 }
 
 // errOther is the error of a cluster that has another database than before.
-var errOther error = otherError("another database is in the place of this one: restart this server to serve it; " +
+var errOther = broken("another database is in the place of this one: restart this server to serve it; " +
 	"if the URL names nodes of two clusters, correct it")
-
-type otherError string
-
-func (e otherError) Error() string { return string(e) }
-
-func (e otherError) Unwrap() error {
-	return &storage.AdviceError{Err: storage.ErrBroken, Advice: string(e)}
-}
-
-// A lostError is about a cluster that has lost revisions.
-type lostError struct{ rev, known int64 }
-
-const lostAdvice = "the cluster has lost changes, as after a restore from a backup: restart this server to go on with its state"
-
-func (e lostError) Error() string {
-	return fmt.Sprintf("the head of revision %d follows that of %d: %s", e.rev, e.known, lostAdvice)
-}
-
-func (lostError) Unwrap() error {
-	return &storage.AdviceError{Err: storage.ErrBroken, Advice: lostAdvice}
-}
 
 // An absentError is about a prefix without a database.
 type absentError string

@@ -278,7 +278,7 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
 		return f.lost()
 	case err != nil || d.reload || f.edited > 0 && d.head != nil:
 		f.reset(d.rev, d.head)
-	case d.foreign:
+	case d.edited:
 		f.stats.foreign.Add(1)
 		f.edited = d.rev
 		if err := f.commitReload(ctx); isAway(err) {
