@@ -23,7 +23,8 @@ type cluster interface {
 	Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error)
 
 	// Watch yields the events of keys, in whole revisions, until ctx is done or the
-	// watch ends. A response that reports an error is the last one.
+	// watch ends. A response that reports an error is the last one. Without a node it
+	// yields nothing.
 	Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan
 
 	Close() error
@@ -133,7 +134,7 @@ func (n *nodes) client() (*clientv3.Client, int64, error) {
 		n.config.Endpoints = n.urls[at : at+1]
 		c, err := clientv3.New(n.config) // with a user this asks the node
 		if err != nil {
-			n.leaveLocked()
+			n.at.Store((at + 1) % int64(len(n.urls)))
 			return nil, 0, unsentError{n.explain(err)}
 		}
 		n.etcd = c
@@ -146,18 +147,14 @@ func (n *nodes) client() (*clientv3.Client, int64, error) {
 func (n *nodes) leave(number int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.at.Load() == number {
-		at := n.leaveLocked()
-		n.etcd.SetEndpoints(n.urls[at])
+	if n.at.Load() != number {
+		return
 	}
-}
-
-func (n *nodes) leaveLocked() int64 {
 	n.cancel()
 	n.stay, n.cancel = context.WithCancel(context.Background())
-	at := (n.at.Load() + 1) % int64(len(n.urls))
-	n.at.Store(at)
-	return at
+	number = (number + 1) % int64(len(n.urls))
+	n.at.Store(number)
+	n.etcd.SetEndpoints(n.urls[number])
 }
 
 func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
@@ -177,17 +174,15 @@ func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 func (n *nodes) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
 	c, _, err := n.client()
 	if err != nil {
-		ended := make(chan clientv3.WatchResponse)
-		close(ended)
-		return ended
+		return nil
 	}
 	n.mu.Lock()
 	stay := n.stay
 	n.mu.Unlock()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	context.AfterFunc(stay, cancel)
-	defer time.AfterFunc(dialTime, cancel).Stop()
-	return c.Watch(ctx, key, o...) // as soon as the node has begun it
+	defer time.AfterFunc(dialTime, cancel).Stop() // the watch begins when the node says so
+	return c.Watch(ctx, key, o...)
 }
 
 func (n *nodes) Close() error {

@@ -42,6 +42,10 @@ type recordPair struct {
 	value jsontext.Value // nil: it was deleted
 }
 
+func (r recordPair) compare(other recordPair) int {
+	return cmp.Or(cmp.Compare(r.place, other.place), strings.Compare(r.key, other.key))
+}
+
 func newStep(rev int64) *step {
 	return &step{rev: rev, deleted: make(map[string]bool), records: make(map[string][]recordPair)}
 }
@@ -96,7 +100,7 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	}
 	d.sort()
 	d.batch.Rev, d.batch.After = storage.Rev(d.rev), storage.Rev(d.head.Prev)
-	d.batch.Own = strings.HasPrefix(d.head.Commit, s.me+".")
+	d.batch.Own = strings.HasPrefix(d.head.Commit, s.id+".")
 	d.batch.Changes = d.changes()
 	return d, nil
 }
@@ -144,7 +148,7 @@ func (d *step) sort() {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) // the same rank: by hand
 	})
 	for _, records := range d.records {
-		slices.SortFunc(records, func(a, b recordPair) int { return cmp.Compare(a.place, b.place) })
+		slices.SortFunc(records, recordPair.compare)
 	}
 }
 
@@ -160,7 +164,7 @@ func (d *step) changes() (changes []storage.Change) {
 	}
 	for _, m := range d.members {
 		switch {
-		case kindOf(m.name, m.value) != storage.Array:
+		case storage.KindOf(m.name, m.value) != storage.Array:
 			whole[m.name] = true
 			add(m.name, "", m.value)
 		case slices.Contains(d.head.Whole, m.name):
@@ -224,7 +228,7 @@ func (st *state) apply(d *step) {
 		delete(st.members, name)
 	}
 	for _, in := range d.members {
-		kind := kindOf(in.name, in.value)
+		kind := storage.KindOf(in.name, in.value)
 		m := st.members[in.name]
 		if m == nil || slices.Contains(d.head.Whole, in.name) || m.kind != kind {
 			m = &member{}

@@ -157,7 +157,7 @@ func (s *Store) failure(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = err
-	return s.awayErrorLocked(err)
+	return &storage.AwayError{Since: s.fresh, Err: err}
 }
 
 // refusal returns the error of a call that the user of etcd may not make.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -30,25 +31,27 @@ func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules
 	return storage.Rev(rev), s.failure(err)
 }
 
-// claimKey has the name of the import under way.
-const claimKey = "import"
+// ownerKey has the name of the import in progress.
+const ownerKey = "import"
 
 // An importer writes keys where there is no head.
 type importer struct {
 	commit
-	ctx context.Context
-	ifs []clientv3.Cmp // of each transaction
+	ctx  context.Context
+	ifs  []clientv3.Cmp // of each transaction
+	size int            // of ops
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
+	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(i.prefix+headKey), "=", 0)}
 	if _, err := i.write(); err != nil { // there is a database
 		return 0, err
 	}
-	claimed, err := i.checkPrefix()
+	owned, err := i.checkPrefix()
 	if err != nil {
 		return 0, err
 	}
-	if err := i.begin(claimed); err != nil {
+	if err := i.begin(owned); err != nil {
 		return 0, err
 	}
 	for at, c := range contents {
@@ -59,60 +62,60 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 		if c.Kind == storage.Array {
 			value = collectionValue(i.idMember(c.Name))
 		}
-		i.ops = append(i.ops, put(memberKey(rank, c.Name), rawjson.Compact(value)))
+		if err := i.put(memberKey(rank, c.Name), value); err != nil {
+			return 0, err
+		}
 		for n, e := range c.Elements {
-			i.ops = append(i.ops, put(recordKey(c.Name, uint64(n), e.Key), rawjson.Compact(e.Value)))
-			if len(i.ops) >= maxOperations {
-				if err := i.flush(); err != nil {
-					return 0, err
-				}
+			if err := i.put(recordKey(c.Name, uint64(n), e.Key), e.Value); err != nil {
+				return 0, err
 			}
 		}
 	}
 	if err := i.flush(); err != nil {
 		return 0, err
 	}
-	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, i.head.encode()), clientv3.OpDelete(i.prefix + claimKey)}
+	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, i.head.encode()), clientv3.OpDelete(i.prefix + ownerKey)}
 	if len(rules) > 0 {
 		last = append(last, clientv3.OpPut(i.prefix+rulesKey, string(rules)))
 	}
 	return i.write(last...)
 }
 
-// begin deletes what an import that was interrupted has left, and claims the prefix,
-// whose claim was last written at the revision claimed. Another import that begins now
-// writes another claim, which ends this one.
-func (i *importer) begin(claimed int64) error {
-	claim := i.prefix + claimKey
+// begin deletes what an interrupted import has left, and makes this one the owner of the
+// prefix. Another import that begins now becomes the owner, which ends this one. The key
+// of the owner was last written at the revision owned.
+func (i *importer) begin(owned int64) error {
+	owner := i.prefix + ownerKey
+	ifs := i.ifs
 	// Not twice: a try that is performed late must not delete the keys of this import.
-	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(claim), "=", claimed)}
-	_, err := i.write(clientv3.OpPut(claim, i.head.Commit),
-		clientv3.OpDelete(i.prefix, clientv3.WithRange(claim)), clientv3.OpDelete(claim+"\x00", clientv3.WithRange(prefixEnd(i.prefix))))
-	i.ifs = []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", i.head.Commit)}
+	i.ifs = append(ifs[:1:1], clientv3.Compare(clientv3.ModRevision(owner), "=", owned))
+	_, err := i.write(clientv3.OpPut(owner, i.head.Commit),
+		clientv3.OpDelete(i.prefix, clientv3.WithRange(owner)), clientv3.OpDelete(owner+"\x00", clientv3.WithRange(prefixEnd(i.prefix))))
+	i.ifs = append(ifs[:1:1], clientv3.Compare(clientv3.Value(owner), "=", i.head.Commit))
 	if _, rival := errors.AsType[rivalError](err); rival {
 		return nil // or an earlier try has succeeded: the next write finds out
 	}
 	return err
 }
 
-// A rivalError is about a prefix that another import has claimed.
+// A rivalError is about a prefix of which another import has become the owner.
 type rivalError string
 
 func (e rivalError) Error() string {
 	return fmt.Sprintf("another import into %s has begun; run this one again if it fails", string(e))
 }
 
-// A presentError is about a prefix with a database.
-type presentError string
+// An existsError is about a prefix with a database.
+type existsError string
 
-func (e presentError) Error() string { return "there is a database at " + string(e) }
-func (presentError) Unwrap() error   { return fs.ErrExist }
+func (e existsError) Error() string { return "there is a database at " + string(e) }
+func (existsError) Unwrap() error   { return fs.ErrExist }
 
 // checkPrefix returns an error if other programs or databases have keys under the
 // prefix, which would be deleted, or if the prefix is within another database, to which
-// the new keys would be strange. It returns the revision at which an import has claimed
-// the prefix, 0 if none has.
-func (i *importer) checkPrefix() (claimed int64, err error) {
+// the new keys would be strange. It returns the revision at which an import became the
+// owner of the prefix, 0 if none did.
+func (i *importer) checkPrefix() (owned int64, err error) {
 	ctx, cancel := context.WithTimeout(i.ctx, 10*writeTime)
 	defer cancel()
 	for above := path.Dir(path.Clean(i.prefix)); above != "/"; above = path.Dir(above) {
@@ -123,38 +126,45 @@ func (i *importer) checkPrefix() (claimed int64, err error) {
 	}
 	at := &scan{Store: i.Store}
 	err = at.keys(i.ctx, func(key string, kv *mvccpb.KeyValue) error {
-		if key == claimKey {
-			claimed = kv.ModRevision
+		if key == ownerKey {
+			owned = kv.ModRevision
 		}
-		if key != claimKey && key != headKey && !newStep(0).add(key, nil, 0) {
+		if key != ownerKey && key != headKey && !newStep(0).add(key, nil, 0) {
 			return fmt.Errorf("%s has keys of others, such as %s: choose another prefix", path.Clean(i.prefix), kv.Key)
 		}
 		return nil
 	}, clientv3.WithKeysOnly())
-	return claimed, err
+	return owned, err
+}
+
+// put writes a key, in one transaction with others.
+func (i *importer) put(key string, value jsontext.Value) error {
+	o := put(key, rawjson.Compact(value))
+	if err := i.check(o); err != nil {
+		return err
+	}
+	size := o.size() + len(i.prefix)
+	if len(i.ops) == maxOperations || i.size+size > maxBytes {
+		if err := i.flush(); err != nil {
+			return err
+		}
+	}
+	i.ops = append(i.ops, o)
+	i.size += size
+	return nil
 }
 
 // flush writes the operations that are waiting.
 func (i *importer) flush() error {
-	for _, o := range i.ops {
-		if err := i.check(o); err != nil {
-			return err
-		}
-	}
-	for len(i.ops) > 0 {
-		n := fit(i.ops, len(i.prefix))
-		if _, err := i.write(i.nested(i.ops[:n])...); err != nil {
-			return err
-		}
-		i.ops = i.ops[n:]
-	}
-	return nil
+	_, err := i.write(i.nested(i.ops)...)
+	i.ops, i.size = nil, 0
+	return err
 }
 
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
-		r, err := i.transact(i.ctx, 10*writeTime, append(i.ifs, i.headless()), then)
+		r, err := i.transact(i.ctx, 10*writeTime, i.ifs, then)
 		switch {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil
@@ -164,7 +174,7 @@ func (i *importer) write(then ...clientv3.Op) (int64, error) {
 			if rev, err := i.confirm(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil
 			}
-			return 0, presentError(path.Clean(i.prefix))
+			return 0, existsError(path.Clean(i.prefix))
 		case !isAway(err) || again == 3 || i.ctx.Err() != nil:
 			return 0, err
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 )
 
 // The keys of a database, without its prefix.
@@ -77,40 +76,33 @@ func decodeHead(v []byte) (h head, err error) {
 // padded returns n with leading zeros, so that keys are in the order of numbers.
 func padded(n uint64, digits int) string { return fmt.Sprintf("%0*d", digits, n) }
 
-// escape returns a name as one segment of a key that terminals can show.
-func escape(s string) string {
-	if !strings.ContainsFunc(s, needsEscape) {
-		return s
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		if needsEscape(rune(s[i])) {
-			fmt.Fprintf(&b, "%%%02X", s[i])
-		} else {
-			b.WriteByte(s[i])
+// escaper makes a name one segment of a key that terminals can show.
+var escaper = func() *strings.Replacer {
+	var pairs []string
+	for c := range rune(0x80) {
+		if c < 0x20 || c == '/' || c == '%' || c == 0x7f {
+			pairs = append(pairs, string(c), fmt.Sprintf("%%%02X", c))
 		}
 	}
-	return b.String()
-}
-
-func needsEscape(c rune) bool { return c < 0x20 || c == '/' || c == '%' || c == 0x7f }
+	return strings.NewReplacer(pairs...)
+}()
 
 func memberKey(rank uint64, name string) string {
-	return memberKeys + padded(rank, rankDigits) + "/" + escape(name)
+	return memberKeys + padded(rank, rankDigits) + "/" + escaper.Replace(name)
 }
 
 func recordKey(name string, at uint64, key string) string {
-	return recordsOf(name) + padded(at, placeDigits) + "/" + escape(key)
+	return recordsOf(name) + padded(at, placeDigits) + "/" + escaper.Replace(key)
 }
 
-func recordsOf(name string) string { return recordKeys + escape(name) + "/" }
+func recordsOf(name string) string { return recordKeys + escaper.Replace(name) + "/" }
 
 // parseMember parses a key after "c/".
 func parseMember(s string) (rank uint64, name string, ok bool) {
 	number, rest, found := strings.Cut(s, "/")
 	rank, err := strconv.ParseUint(number, 10, 64)
-	name, escape := url.PathUnescape(rest)
-	return rank, name, found && err == nil && escape == nil
+	name, inName := url.PathUnescape(rest)
+	return rank, name, found && cmp.Or(err, inName) == nil
 }
 
 // parseRecord parses a key after "r/".
@@ -139,19 +131,6 @@ func idMemberOf(value jsontext.Value) string {
 		}
 	}
 	return defaultIDMember
-}
-
-// kindOf returns the kind of the top-level member with that name and value.
-func kindOf(name string, value jsontext.Value) storage.Kind {
-	switch {
-	case name == "$schema":
-		return storage.Other
-	case value.Kind() == '[':
-		return storage.Array
-	case value.Kind() == '{':
-		return storage.Object
-	}
-	return storage.Other
 }
 
 // prefixEnd returns the first key after all that begin with prefix, which does not

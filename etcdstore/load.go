@@ -116,7 +116,7 @@ func (d *step) contents(prefix string, st *state) (storage.Batch, error) {
 	}
 	b := storage.Batch{Rev: storage.Rev(d.rev), Reset: true, Rules: d.batch.Rules, Origin: d.head.Database, Edited: storage.Rev(reloaded)}
 	for _, m := range d.members {
-		c := storage.Collection{Name: m.name, Kind: kindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, reloaded))}
+		c := storage.Collection{Name: m.name, Kind: storage.KindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, reloaded))}
 		if c.Kind == storage.Array {
 			records := d.records[m.name]
 			c.Elements = make([]storage.Element, len(records))

@@ -93,7 +93,7 @@ func TestEarlierServer(t *testing.T) {
 	if n := s.stats.foreign.Load(); n > 0 {
 		t.Errorf("%d keys were taken for hand edits", n)
 	}
-	head := fmt.Sprintf(`{"pickup":1,"database":%q,"prev":%d,"after":%q,"commit":"abcdefgh.1","keys":2}`, first.Origin, rev, s.me+".2")
+	head := fmt.Sprintf(`{"pickup":1,"database":%q,"prev":%d,"after":%q,"commit":"abcdefgh.1","keys":2}`, first.Origin, rev, s.id+".2")
 	if _, err := s.etcd.Do(t.Context(), clientv3.OpTxn(nil, []clientv3.Op{
 		clientv3.OpPut(s.prefix+headKey, head), clientv3.OpPut(s.prefix+"c/000001/items", "[]"),
 		clientv3.OpPut(s.prefix+recordKey("items", 0, "1"), "@abcdefgh.1.0/1"),

@@ -1,7 +1,6 @@
 package etcdstore
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,33 +25,24 @@ func del(key string) op               { return op{key: key} }
 type plan struct {
 	state   *state
 	ids     func(collection string) string
-	members map[string]*planned
+	members map[string]*memberChange
 	order   []string // of the members, as the changes touch them
 	rank    uint64   // of the next member
 }
 
-// A planned is a top-level member that the changes touch.
-type planned struct {
-	old   *member // nil: there was none
-	gone  bool    // it does not exist now
-	again bool    // it was deleted and added at the end
-	whole bool    // it was replaced as a whole
-	rank  uint64
-	kind  storage.Kind
-	ids   string         // of an Array: the member with the ids
-	value jsontext.Value // of an Object or Other
-	elems map[string]elem
-	next  uint64
-}
-
-// An elem is an element that the changes touch.
-type elem struct {
-	at    uint64
-	value jsontext.Value // nil: it is gone
+// A memberChange is a top-level member that the changes touch, as they leave it. Its
+// places are the old ones, none if it was replaced as a whole.
+type memberChange struct {
+	member
+	old     *member        // nil: there was none
+	deleted bool           // it does not exist now
+	whole   bool           // it was replaced as a whole
+	value   jsontext.Value // of an Object or Other
+	records map[string]recordPair
 }
 
 func newPlan(st *state, ids func(string) string, changes []storage.Change) (*plan, error) {
-	p := &plan{state: st, ids: ids, members: make(map[string]*planned), rank: st.rank}
+	p := &plan{state: st, ids: ids, members: make(map[string]*memberChange), rank: st.rank}
 	for _, ch := range changes {
 		if err := p.change(ch); err != nil {
 			return nil, err
@@ -62,12 +52,12 @@ func newPlan(st *state, ids func(string) string, changes []storage.Change) (*pla
 }
 
 // member returns the top-level member with that name, as the changes so far leave it.
-func (p *plan) member(name string) *planned {
+func (p *plan) member(name string) *memberChange {
 	m := p.members[name]
 	if m == nil {
-		m = &planned{old: p.state.members[name], elems: make(map[string]elem)}
-		if m.gone = m.old == nil; !m.gone {
-			m.rank, m.kind, m.ids, m.next = m.old.rank, m.old.kind, m.old.ids, m.old.next
+		m = &memberChange{old: p.state.members[name], deleted: true, records: make(map[string]recordPair)}
+		if m.old != nil {
+			m.member, m.deleted = *m.old, false
 		}
 		p.members[name] = m
 		p.order = append(p.order, name)
@@ -79,35 +69,30 @@ func (p *plan) change(ch storage.Change) error {
 	m := p.member(ch.Collection)
 	switch {
 	case ch.ID == "" && ch.Value == nil:
-		m.gone, m.whole, m.value = true, true, nil
-		clear(m.elems)
+		m.deleted = true
+		m.clear()
 	case ch.ID == "":
 		p.replace(m, ch)
-	case m.gone || m.kind != storage.Array:
+	case m.deleted || m.kind != storage.Array:
 		return fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
-	case ch.Value != nil:
-		m.set(ch.ID, ch.Value)
 	default:
-		if at, ok := m.place(ch.ID); ok {
-			m.elems[ch.ID] = elem{at: at}
-		}
+		m.set(ch.ID, ch.Value)
 	}
 	return nil
 }
 
 // replace replaces a whole member, or adds it.
-func (p *plan) replace(m *planned, ch storage.Change) {
-	if m.gone {
-		m.again = m.old != nil
+func (p *plan) replace(m *memberChange, ch storage.Change) {
+	if m.deleted {
 		if m.rank = p.rank; ch.Collection == "$schema" {
 			m.rank = 0 // the first in the file
 		} else {
 			p.rank++
 		}
 	}
-	m.gone, m.whole, m.value = false, true, nil
-	clear(m.elems)
-	if m.kind = kindOf(ch.Collection, ch.Value); m.kind != storage.Array {
+	m.deleted = false
+	m.clear()
+	if m.kind = storage.KindOf(ch.Collection, ch.Value); m.kind != storage.Array {
 		m.value = ch.Value
 		return
 	}
@@ -118,25 +103,28 @@ func (p *plan) replace(m *planned, ch storage.Change) {
 	}
 }
 
-// place returns the place of an element, and whether there is one.
-func (m *planned) place(key string) (uint64, bool) {
-	if e, ok := m.elems[key]; ok {
-		return e.at, e.value != nil
-	}
-	if m.whole || m.old == nil {
-		return 0, false
-	}
-	old, ok := m.old.places[key]
-	return old, ok
+// clear removes the old contents.
+func (m *memberChange) clear() {
+	m.whole, m.value, m.places = true, nil, nil
+	clear(m.records)
 }
 
-func (m *planned) set(key string, value jsontext.Value) {
-	at, ok := m.place(key)
+// set sets a record, or deletes it if the value is nil. A new one gets the next place.
+func (m *memberChange) set(key string, value jsontext.Value) {
+	r, ok := m.records[key]
 	if !ok {
-		at = m.next
+		r.place, ok = m.places[key]
+	} else {
+		ok = r.value != nil
+	}
+	switch {
+	case !ok && value == nil:
+		return
+	case !ok:
+		r.place = m.next
 		m.next++
 	}
-	m.elems[key] = elem{at, value}
+	m.records[key] = recordPair{r.place, key, value}
 }
 
 // ops returns the operations, and the names of the collections that they replace as a
@@ -147,11 +135,11 @@ func (p *plan) ops() (ops []op, whole []string) {
 		if m.old != nil && m.whole && len(m.old.places) > 0 {
 			ops = append(ops, m.old.deleteRecords(name))
 		}
-		if m.old != nil && (m.gone || m.again && m.rank != m.old.rank) {
+		if m.old != nil && (m.deleted || m.rank != m.old.rank) {
 			ops = append(ops, del(memberKey(m.old.rank, name)))
 		}
 		switch {
-		case m.gone:
+		case m.deleted:
 		case m.kind != storage.Array:
 			ops = append(ops, put(memberKey(m.rank, name), m.value))
 		default:
@@ -160,7 +148,7 @@ func (p *plan) ops() (ops []op, whole []string) {
 			if m.whole {
 				whole = append(whole, name)
 			}
-			ops = append(ops, m.records(name)...)
+			ops = append(ops, m.ops(name)...)
 		}
 	}
 	return ops, whole
@@ -172,23 +160,15 @@ func (m *member) deleteRecords(name string) op {
 	return op{key: from, end: from + padded(m.next, placeDigits), keys: len(m.places)}
 }
 
-// records returns the operations for the elements of a collection, in their order.
-func (m *planned) records(name string) (ops []op) {
-	keys := slices.SortedFunc(maps.Keys(m.elems), func(a, b string) int {
-		return cmp.Or(cmp.Compare(m.elems[a].at, m.elems[b].at), cmp.Compare(a, b))
-	})
-	for _, key := range keys {
-		e := m.elems[key]
-		var old uint64
-		was := false
-		if !m.whole && m.old != nil {
-			old, was = m.old.places[key]
+// ops returns the operations for the records of a collection, in their order.
+func (m *memberChange) ops(name string) (ops []op) {
+	for _, r := range slices.SortedFunc(maps.Values(m.records), recordPair.compare) {
+		old, ok := m.places[r.key]
+		if ok && (r.value == nil || old != r.place) {
+			ops = append(ops, del(recordKey(name, old, r.key)))
 		}
-		if was && (e.value == nil || old != e.at) {
-			ops = append(ops, del(recordKey(name, old, key)))
-		}
-		if e.value != nil {
-			ops = append(ops, put(recordKey(name, e.at, key), e.value))
+		if r.value != nil {
+			ops = append(ops, put(recordKey(name, r.place, r.key), r.value))
 		}
 	}
 	return ops

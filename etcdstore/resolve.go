@@ -19,16 +19,17 @@ import (
 func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
-	then := c.emptyCommit(c.last, c.base)
-	for wait := repeatAfter; ; wait = min(2*wait, time.Second) {
-		r, err := c.transact(ctx, readTime, c.unmoved(c.base, c.last), then)
+	empty := c.next(c.last, c.base)
+	then := []clientv3.Op{clientv3.OpPut(c.prefix+headKey, empty.encode())}
+	for pause := repeatAfter; ; pause = min(2*pause, time.Second) {
+		r, err := c.transact(ctx, readTime, c.isLatest(c.base, c.last), then)
 		switch {
 		case err == nil && r.Succeeded:
 			c.stats.settled.Add(1)
-			return 0, errMoved
+			return 0, errConflict
 		case err == nil:
 			rev, err := c.trace(ctx, found(r))
-			if err != nil && !errors.Is(err, errMoved) {
+			if err != nil && !errors.Is(err, errConflict) {
 				return 0, c.unsure(cause, err)
 			}
 			c.stats.settled.Add(1)
@@ -36,18 +37,10 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 		case isRefused(err):
 			return 0, c.unsure(cause, err)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if wait(ctx, time.After(pause)); ctx.Err() != nil {
 			return 0, c.unsure(cause, err)
 		}
 	}
-}
-
-// emptyCommit returns the operations of a commit without changes after one at rev.
-func (s *Store) emptyCommit(last head, rev int64) []clientv3.Op {
-	h := s.next(last, rev)
-	return []clientv3.Op{clientv3.OpPut(s.prefix+headKey, h.encode())}
 }
 
 func (c *commit) unsure(cause, err error) error {
@@ -61,19 +54,16 @@ func (c *commit) unsure(cause, err error) error {
 // followed the base.
 func (c *commit) trace(ctx context.Context, kvs []*mvccpb.KeyValue) (int64, error) {
 	for {
-		if len(kvs) == 0 {
-			return 0, c.absent()
-		}
-		h, err := decodeHead(kvs[0].Value)
+		rev, h, err := c.headOf(kvs)
 		switch {
 		case err != nil:
 			return 0, err
 		case h.Database != c.head.Database:
 			return 0, errOther
 		case h.Commit == c.head.Commit:
-			return kvs[0].ModRevision, nil
+			return rev, nil
 		case h.Prev <= c.base:
-			return 0, errMoved
+			return 0, errConflict
 		}
 		call, cancel := context.WithTimeout(ctx, readTime)
 		r, err := c.get(call, headKey, clientv3.WithRev(h.Prev))

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
@@ -40,7 +41,7 @@ const (
 	readTime    = time.Second           // for the answer to a read of a key
 	writeTime   = 3 * time.Second       // for the outcome of a transaction
 	resolveTime = 5 * time.Second       // to find out an outcome that was not reported
-	probeEach   = time.Second           // between two looks at the head
+	probeEach   = time.Second           // between two reads of the head
 	staleAfter  = 3 * time.Second       // since the cluster answered, until Watch reports it
 	repeatAfter = 50 * time.Millisecond // of a failed call
 	reloadAfter = 2 * time.Second       // of a load that failed
@@ -53,27 +54,26 @@ type Store struct {
 	prefix   string // ends in a slash
 	readOnly bool
 	log      *slog.Logger
-	me       string        // begins the names of the commits of this process
-	count    atomic.Uint64 // of them
+	id       string        // begins the names of the commits of this process
+	count    atomic.Uint64 // of these commits
 	stats    stats
-	opened   time.Time
 
-	committing sync.Mutex // held by the commit under way
+	committing sync.Mutex // held by the commit in progress
 
-	mu        sync.Mutex
-	state     *state                         // guarded by mu; nil: nothing is known
-	loading   int                            // guarded by mu; loads under way
-	pending   []*step                        // guarded by mu; what arrived during them
-	feed      *storage.Feed                  // guarded by mu; of the running Watch, nil if there is none
-	shown     int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
-	fresh     time.Time                      // guarded by mu; when shown was known to be the latest
-	seen      sighting                       // guarded by mu; sets fresh when it is shown
-	broken    error                          // guarded by mu; of a key that is not JSON
-	gone      error                          // guarded by mu; see checkHead: revisions now mean other states
-	overtaker int64                          // guarded by mu; the head that was faster than the last commit, until Since or Latest; or 0
-	refused   error                          // guarded by mu; why etcd refuses commits, nil if it does not
-	away      error                          // guarded by mu; why the head could not be read the last time, nil if it was
-	idMember  func(collection string) string // guarded by mu
+	mu       sync.Mutex
+	state    *state                         // guarded by mu; nil: nothing is known
+	loading  int                            // guarded by mu; loads in progress
+	pending  []*step                        // guarded by mu; steps received during loads
+	feed     *storage.Feed                  // guarded by mu; of the running Watch, nil if there is none
+	shown    int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
+	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
+	seen     sighting                       // guarded by mu; sets fresh when it is shown
+	broken   error                          // guarded by mu; of a key that is not JSON
+	gone     error                          // guarded by mu; see checkHead: revisions now mean other states
+	conflict int64                          // guarded by mu; the head that the last commit has met, until Since or Latest; or 0
+	refused  error                          // guarded by mu; why etcd refuses commits, nil if it does not
+	away     error                          // guarded by mu; why the head could not be read the last time, nil if it was
+	idMember func(collection string) string // guarded by mu
 }
 
 // stats count events, for Counters and tests.
@@ -85,7 +85,7 @@ type stats struct {
 type state struct {
 	rev     int64
 	asOf    int64 // no head was written from rev to here, and the contents are those of here
-	edited  int64 // the latest revision of a key that a hand edit has written after the head; or 0
+	edited  int64 // the latest revision of a key that was edited by hand after the head; or 0
 	head    head
 	rules   bool // whether there are any
 	members map[string]*member
@@ -102,7 +102,7 @@ type sighting struct {
 type member struct {
 	rank   uint64
 	kind   storage.Kind
-	ids    string            // of an Array: the member with the ids
+	ids    string            // of an Array: the field with the ids
 	places map[string]uint64 // of an Array, by key
 	next   uint64            // the next place
 }
@@ -123,8 +123,8 @@ func newStore(c cluster, prefix string, log *slog.Logger) *Store {
 		etcd:     c,
 		prefix:   prefix,
 		log:      cmp.Or(log, slog.New(slog.DiscardHandler)),
-		opened:   time.Now(),
-		me:       strings.ToLower(rand.Text()[:8]),
+		fresh:    time.Now(),
+		id:       strings.ToLower(rand.Text()[:8]),
 		idMember: func(string) string { return defaultIDMember },
 	}
 }
@@ -139,13 +139,13 @@ type Counter struct {
 // Counters returns the counters of a Store.
 func (s *Store) Counters() []Counter {
 	return []Counter{
-		{"conflicts", "Commits that another server was faster than.", s.stats.conflicts.Load},
+		{"conflicts", "Commits that lost a race with another server.", s.stats.conflicts.Load},
 		{"settled", "Commits whose outcome was not reported and then found out.", s.stats.settled.Load},
 		{"unsure", "Commits whose outcome could not be found out.", s.stats.unsure.Load},
-		{"reloads", "Times that what changed was not known and everything was read again.", s.stats.reloads.Load},
-		{"gaps", "Commits that etcd has not reported as a whole.", s.stats.gaps.Load},
-		{"foreign", "Writes past pickup.", s.stats.foreign.Load},
-		{"restarts", "Watches that were begun again.", s.stats.restarts.Load},
+		{"reloads", "Loads of everything because the changes were not known.", s.stats.reloads.Load},
+		{"gaps", "Commits that etcd did not report in full.", s.stats.gaps.Load},
+		{"foreign", "Writes that bypassed pickup.", s.stats.foreign.Load},
+		{"restarts", "Watches that were started again.", s.stats.restarts.Load},
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	if s.state != nil {
 		for name, m := range s.state.members {
 			if want := idMember(name); m.kind == storage.Array && m.ids != want {
-				return fmt.Errorf("%w: the ids of %q are in the member %q, not in %q", storage.ErrShape, name, m.ids, want)
+				return fmt.Errorf("%w: the ids of %q are in the field %q, not in %q", storage.ErrShape, name, m.ids, want)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	return nil
 }
 
-// IDMember returns the member that had the ids of a collection when it was last loaded.
+// IDMember returns the field that had the ids of a collection when it was last loaded.
 func (s *Store) IDMember(collection string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,9 +197,9 @@ func (s *Store) setRefused(err error) error {
 	return err
 }
 
-// ask finds out whether etcd refuses commits, by a transaction that would write a head
-// on a condition that never holds. It reports whether etcd has answered.
-func (s *Store) ask(ctx context.Context) bool {
+// checkWritable finds out whether etcd refuses commits, by a transaction that would write
+// a head on a condition that never holds. It reports whether etcd has answered.
+func (s *Store) checkWritable(ctx context.Context) bool {
 	never := clientv3.Compare(clientv3.Version(s.prefix+headKey), "<", 0)
 	_, err := s.transact(ctx, readTime, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.prefix+headKey, "")})
 	switch {
@@ -214,41 +214,24 @@ func (s *Store) ask(ctx context.Context) bool {
 }
 
 // Fresh returns the last time at which what Load, Since or Watch has yielded is known to
-// have been the latest.
+// have been the latest, at first the time of Open.
 func (s *Store) Fresh() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.freshLocked()
-}
-
-// freshLocked is Fresh for a caller that holds s.mu.
-func (s *Store) freshLocked() time.Time {
-	if s.fresh.IsZero() {
-		return s.opened
-	}
 	return s.fresh
-}
-
-// sawLocked notes that rev was the latest at a time. Of the times whose state has not
-// been yielded it keeps the first: under steady writes the last is never yielded in
-// time. The caller holds s.mu.
-func (s *Store) sawLocked(rev int64, at time.Time) {
-	if s.seen.at.IsZero() {
-		s.seen = sighting{rev, at}
-	}
-	s.showLocked(0)
 }
 
 // show notes that rev has been yielded.
 func (s *Store) show(rev storage.Rev) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.showLocked(int64(rev))
+	s.shown = max(s.shown, int64(rev))
+	s.freshenLocked()
 }
 
-// showLocked is show for a caller that holds s.mu.
-func (s *Store) showLocked(rev int64) {
-	s.shown = max(s.shown, rev)
+// freshenLocked sets fresh if the head that was seen has been yielded. The caller holds
+// s.mu.
+func (s *Store) freshenLocked() {
 	if s.seen.rev <= s.shown {
 		if s.seen.at.After(s.fresh) {
 			s.fresh = s.seen.at
@@ -259,13 +242,19 @@ func (s *Store) showLocked(rev int64) {
 
 // Latest returns the revision that was the latest at some moment of the call.
 func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
-	s.setOvertaker(0)
-	var rev int64
-	err := s.repeat(ctx, func(ctx context.Context) (err error) {
-		rev, _, _, err = s.latest(ctx)
-		return err
-	})
-	return storage.Rev(rev), err
+	s.setConflict(0)
+	for again := 0; ; again++ {
+		call, cancel := context.WithTimeout(ctx, readTime)
+		rev, _, _, err := s.latest(call)
+		cancel()
+		switch {
+		case ctx.Err() != nil: // this says nothing about the cluster
+			return 0, ctx.Err()
+		case !isAway(err) || again == 2:
+			return storage.Rev(rev), s.failure(err)
+		}
+		time.Sleep(repeatAfter)
+	}
 }
 
 // lost returns the error of a cluster that has lost revisions, or has another database,
@@ -279,16 +268,6 @@ func (s *Store) lost() error {
 // latest reads the head. asOf is the revision of the cluster at that time.
 func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err error) {
 	began := time.Now()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !errors.Is(err, context.Canceled) { // that says nothing about the cluster
-			s.away = err
-		}
-		if err == nil {
-			s.sawLocked(rev, began)
-		}
-	}()
 	s.mu.Lock()
 	known := int64(0)
 	if s.state != nil {
@@ -296,17 +275,35 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	}
 	s.mu.Unlock()
 	r, err := s.get(ctx, headKey)
-	if err != nil {
-		return 0, h, 0, err
+	if err == nil {
+		rev, h, err = s.headOf(r.Kvs)
 	}
-	if len(r.Kvs) == 0 {
-		return 0, h, 0, s.absent()
+	if err == nil {
+		asOf, err = r.Header.Revision, s.checkHead(h, rev, known)
 	}
-	if h, err = decodeHead(r.Kvs[0].Value); err != nil {
-		return 0, h, 0, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !errors.Is(err, context.Canceled) { // this says nothing about the cluster
+		s.away = err
 	}
-	rev, asOf = r.Kvs[0].ModRevision, r.Header.Revision
-	return rev, h, asOf, s.checkHead(h, rev, known)
+	if err == nil {
+		// Of the heads that have not been yielded the first one counts: under steady
+		// writes the last is never yielded in time.
+		if s.seen.at.IsZero() {
+			s.seen = sighting{rev, began}
+		}
+		s.freshenLocked()
+	}
+	return rev, h, asOf, err
+}
+
+// headOf returns the head that was read, and its revision.
+func (s *Store) headOf(kvs []*mvccpb.KeyValue) (int64, head, error) {
+	if len(kvs) == 0 {
+		return 0, head{}, s.absent()
+	}
+	h, err := decodeHead(kvs[0].Value)
+	return kvs[0].ModRevision, h, err
 }
 
 // checkHead returns an error unless a head that was read, written at rev, is one of the
@@ -337,23 +334,6 @@ func (absentError) Unwrap() []error { return []error{storage.ErrAway, fs.ErrNotE
 
 func (s *Store) absent() error { return absentError(strings.TrimSuffix(s.prefix, "/")) }
 
-// repeat calls do, which changes nothing, until it succeeds, a few times.
-func (s *Store) repeat(ctx context.Context, do func(context.Context) error) (err error) {
-	for range 3 {
-		call, cancel := context.WithTimeout(ctx, readTime)
-		err = do(call)
-		cancel()
-		if ctx.Err() != nil { // this says nothing about the cluster
-			return ctx.Err()
-		}
-		if err == nil || !isAway(err) {
-			break
-		}
-		time.Sleep(repeatAfter)
-	}
-	return s.failure(err)
-}
-
 // get reads keys under the prefix.
 func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := s.etcd.Do(ctx, clientv3.OpGet(s.prefix+key, o...))
@@ -369,14 +349,5 @@ func (s *Store) next(last head, rev int64) head {
 	return h
 }
 
-// awayErrorLocked returns the error of a cluster that does not answer. The caller holds
-// s.mu.
-func (s *Store) awayErrorLocked(err error) error {
-	return &storage.AwayError{Since: s.freshLocked(), Err: err}
-}
-
 // name returns the name of a new commit.
-func (s *Store) name() string { return fmt.Sprintf("%s.%d", s.me, s.count.Add(1)) }
-
-// errMoved is the error of a transaction whose head is no longer the latest.
-var errMoved = errors.New("the head has moved")
+func (s *Store) name() string { return fmt.Sprintf("%s.%d", s.id, s.count.Add(1)) }

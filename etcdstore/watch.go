@@ -56,28 +56,19 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				}
 				s.show(b.Rev)
 			}
-			if err != nil && !isSame(err, reported) {
-				reported = err
+			if err != nil && !(reported != nil && err.Error() == reported.Error()) && !(errors.Is(err, storage.ErrAway) && errors.Is(reported, storage.ErrAway)) {
+				reported = err // each node that is away may have an error of its own
 				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, err) {
 					return
 				}
 			}
 			if failed != nil {
-				pause(ctx, reloadAfter)
-				continue
-			}
-			select {
-			case <-more:
-			case <-ctx.Done():
+				wait(ctx, time.After(reloadAfter))
+			} else {
+				wait(ctx, more)
 			}
 		}
 	}
-}
-
-// isSame reports whether Watch need not report err after another error. While the
-// cluster is away, each node may have an error of its own.
-func isSame(err, reported error) bool {
-	return reported != nil && (err.Error() == reported.Error() || errors.Is(err, storage.ErrAway) && errors.Is(reported, storage.ErrAway))
 }
 
 // Since implements storage.SharedStore. It has the batches that a running Watch has
@@ -85,8 +76,8 @@ func isSame(err, reported error) bool {
 func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		s.mu.Lock()
-		feed, latest := s.feed, storage.Rev(s.overtaker)
-		s.overtaker = 0
+		feed, latest := s.feed, storage.Rev(s.conflict)
+		s.conflict = 0
 		s.mu.Unlock()
 		if latest <= after { // no commit has found a later one
 			var err error
@@ -119,24 +110,26 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 // await returns the batches after a revision up to another as soon as a feed has them, or
 // nil if it does not get them. feed may be nil.
 func await(ctx context.Context, feed *storage.Feed, after, latest storage.Rev) []storage.Batch {
-	late := time.After(readTime)
-	for feed != nil {
-		batches, ok, more := feed.Since(after)
-		switch {
-		case !ok:
-			return nil
-		case len(batches) > 0 && batches[len(batches)-1].Rev >= latest:
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	for ok := feed != nil; ok && ctx.Err() == nil; {
+		batches, known, more := feed.Since(after)
+		if n := len(batches); n > 0 && batches[n-1].Rev >= latest {
 			return batches
 		}
-		select {
-		case <-more:
-		case <-late:
-			return nil
-		case <-ctx.Done():
-			return nil
+		if ok = known; ok {
+			wait(ctx, more)
 		}
 	}
 	return nil
+}
+
+// wait waits for c, or until ctx is done.
+func wait[T any](ctx context.Context, c <-chan T) {
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
 }
 
 // setFeed makes Since use the batches of a feed, or none.
@@ -144,14 +137,6 @@ func (s *Store) setFeed(feed *storage.Feed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.feed = feed
-}
-
-// pause waits, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // A follower receives the events of the keys of a Store while Watch runs. Where it does
@@ -191,28 +176,25 @@ func (s *Store) newFollower(after int64) *follower {
 func (f *follower) stale() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fresh := f.freshLocked()
 	switch {
 	case f.gone != nil:
 		return f.gone
-	case time.Since(fresh) <= staleAfter || time.Since(f.began) <= staleAfter:
+	case time.Since(f.fresh) <= staleAfter || time.Since(f.began) <= staleAfter:
 		return nil
 	}
-	return &storage.AwayError{Since: fresh, Err: cmp.Or(f.away, errLags)}
+	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.away, errors.New("the watch lags behind"))}
 }
-
-var errLags = errors.New("the watch lags behind")
 
 // run receives events until ctx is done.
 func (f *follower) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !f.approach(ctx) {
-			pause(ctx, probeEach)
+			wait(ctx, time.After(probeEach))
 			continue
 		}
 		f.receive(ctx)
 		f.stats.restarts.Add(1)
-		pause(ctx, repeatAfter)
+		wait(ctx, time.After(repeatAfter))
 	}
 }
 
@@ -347,7 +329,7 @@ func (f *follower) commitReload(ctx context.Context) error {
 		}
 		c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
 		c.head.Reload = true
-		if _, err = c.try(ctx, nil); !errors.Is(err, errMoved) {
+		if _, err = c.try(ctx); !errors.Is(err, errConflict) {
 			if err == nil {
 				f.log.Warn("a hand edit was found; every server loads it now", "after", f.edited)
 			}
@@ -363,7 +345,7 @@ func (f *follower) probe(ctx context.Context) (rev int64, h head, err error) {
 	defer cancel()
 	rev, h, _, err = f.latest(call)
 	if f.failure(err) == nil && (!f.asked || f.Writable() != nil) {
-		f.asked = f.ask(call)
+		f.asked = f.checkWritable(call)
 	}
 	refused := f.Writable()
 	switch {

@@ -526,12 +526,12 @@ func TestSlowLoad(t *testing.T) {
 // is that Watch begins with.
 func TestStale(t *testing.T) {
 	s := newStore(nil, "/x/", nil)
-	s.opened = time.Now().Add(-time.Minute)
+	s.fresh = time.Now().Add(-time.Minute)
 	f := s.newFollower(5)
 	if err := f.stale(); err != nil {
 		t.Errorf("a follower that has just begun reports %v", err)
 	}
-	f.began = s.opened
+	f.began = s.fresh
 	if err := f.stale(); !errors.Is(err, storage.ErrAway) {
 		t.Errorf("a follower that has not heard of the head for a minute reports %v", err)
 	}

@@ -140,19 +140,27 @@ type Collection struct {
 // NewCollection returns the top-level member with that name and value. Its
 // elements carry their ids in the member called idMember.
 func NewCollection(name string, value jsontext.Value, idMember string) Collection {
-	c := Collection{Name: name, Kind: Other, Value: value}
-	switch {
-	case name == "$schema":
-	case value.Kind() == '{':
-		c.Kind = Object
-	case value.Kind() == '[':
-		c.Kind, c.Value = Array, nil
+	c := Collection{Name: name, Kind: KindOf(name, value), Value: value}
+	if c.Kind == Array {
+		c.Value = nil
 		keys := NewKeys(idMember)
 		for v := range rawjson.Elements(value) {
 			c.Elements = append(c.Elements, Element{Key: keys.Next(v), Value: v})
 		}
 	}
 	return c
+}
+
+// KindOf returns the kind of the top-level member with that name and value.
+func KindOf(name string, value jsontext.Value) Kind {
+	switch {
+	case name == "$schema":
+	case value.Kind() == '{':
+		return Object
+	case value.Kind() == '[':
+		return Array
+	}
+	return Other
 }
 
 // An Element is an element of an array, usually an object with an id.
