@@ -22,7 +22,7 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	if conv.stored != nil {
 		s.origin = conv.stored.origin
 	}
-	first, d := prev.byName == nil, newEdit()
+	first, d := prev.byName == nil, new(difference)
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
 		// Later texts are not shared: unchanged collections would keep those of

@@ -126,7 +126,7 @@ func TestLoadInParts(t *testing.T) {
 			t.Fatalf("%q: it was there: %v, and has the bytes that it had: %v", r.ID, ok, ok && &was.Value[0] == &r.Value[0])
 		}
 	}
-	d := newEdit()
+	d := new(difference)
 	if same := d.member(four, after); same || len(d.changes) != 2 {
 		t.Errorf("%d changes, the same: %v", len(d.changes), same)
 	}

@@ -87,6 +87,7 @@ func (u *update) isNeedless() bool { return u.err == nil && !u.changes }
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o.Start, o.Seed), lead: make(chan struct{}, 1)}
+	db.latest.asking = make(chan struct{}, 1)
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
@@ -125,18 +126,6 @@ func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 // Baseline returns the contents at the start or at the latest external edit,
 // whichever is later.
 func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
-
-// KeepSnapshot keeps the present state under a name, in place of the snapshot
-// that has the name. check is called with that one, or with nil, and may refuse.
-// The error wraps ErrMemory if there are too many snapshots, or if they hold too
-// many values that have been replaced since.
-func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
-	present := func() (*Snapshot, int) {
-		replaced := db.history.replacedSize() // before the state, or a little less than there
-		return db.Snapshot(), replaced
-	}
-	return db.keep(name, db.source.now(), present, check)
-}
 
 // Schema returns the rules, or nil if there are none.
 func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
@@ -306,7 +295,7 @@ func (db *DB) publish(steps []step) {
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
 		d := s.base.difference(s.tx.snap)
-		r := d.revision(s.base, s.tx.snap)
+		r := d.revision(s.base, s.tx.snap, false)
 		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
 		revisions[i], written[i] = r, d.changes
 	}

@@ -31,7 +31,7 @@
 //     hand undoes, and keeps the states before the latest edits; snapshots.go keeps
 //     others under names;
 //   - db.go has Open and Update, follow.go what comes from the store and what followers
-//     see, and shared.go and latest.go what only databases need that several processes use;
+//     see, and shared.go what only databases need that several processes use;
 //   - undo.go has the ways back, fork.go copies in memory, and snapshotpatch.go writes the
 //     changes between two snapshots as a JSON Patch;
 //   - check.go finds what breaks the rules.

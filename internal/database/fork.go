@@ -1,7 +1,6 @@
 package database
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,8 +17,8 @@ import (
 // Its tags and its Run are its own. With Options.Seed its ids begin anew. A fork costs
 // a few hundred bytes for each collection, and then what changes in it.
 //
-// Before each commit admit is called with the number of bytes by which Held
-// grows. If it returns an error, nothing is changed, and Update returns the error.
+// Before each commit admit is called with the number of bytes by which Held may
+// grow. If it returns an error, nothing is changed, and Update returns the error.
 func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	snap := from.fork()
 	snap.origin = mathrand.Uint64()
@@ -31,7 +30,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 		}
 	}
 	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), source: db.source.fork(), lead: make(chan struct{}, 1)}
-	f.store = &forkStore{base: snap, admit: admit, sizes: make(map[element]int)}
+	f.store = &forkStore{admit: admit}
 	f.history.outer = db.history
 	f.now.Store(snap)
 	f.baseline.Store(snap)
@@ -42,45 +41,22 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 // snapshots hold all values. Nobody follows a fork or sets its rules, so Commit
 // is all that it needs of a Store.
 type forkStore struct {
-	base  *Snapshot
-	admit func(more int) error
-	sizes map[element]int // of the values that differ from base; for one Commit at a time
-	held  atomic.Int64    // their sum
+	admit   func(more int) error
+	written atomic.Int64 // bytes of values
 }
 
 // Commit implements storage.Store.
 func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	if len(updates) == 0 {
-		return base, nil
-	}
-	sizes := make(map[element]int)
-	for _, ch := range slices.Concat(updates...) {
-		at := element{ch.Collection, ch.ID}
-		if sizes[at] = len(ch.Value); bytes.Equal(ch.Value, s.base.valueAt(at)) {
-			sizes[at] = 0
-		}
-		if at.id != "" {
-			continue
-		}
-		for other := range s.sizes { // now part of this one, or gone
-			if other.collection == at.collection && other.id != "" {
-				sizes[other] = 0
-			}
-		}
-	}
 	more := 0
-	for at, size := range sizes {
-		more += size - s.sizes[at]
+	for _, ch := range slices.Concat(updates...) {
+		more += len(ch.Value)
 	}
-	if err := s.admit(more); err != nil {
-		return 0, err
-	}
-	for at, size := range sizes {
-		if s.sizes[at] = size; size == 0 {
-			delete(s.sizes, at)
+	if len(updates) > 0 {
+		if err := s.admit(more); err != nil {
+			return 0, err
 		}
 	}
-	s.held.Add(int64(more))
+	s.written.Add(int64(more))
 	return base + storage.Rev(len(updates)), nil
 }
 
@@ -104,7 +80,7 @@ func (db *DB) Held() int {
 	held, replaced := db.history.size, db.history.replaced
 	db.history.mu.Unlock()
 	if s, ok := db.store.(*forkStore); ok {
-		held += int(s.held.Load())
+		held += min(int(s.written.Load()), db.Snapshot().size())
 	}
 	return held + heldBySnapshots(db.Snapshots(), replaced)
 }

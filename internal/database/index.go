@@ -23,7 +23,6 @@ type indexes struct {
 
 	mu    sync.Mutex
 	trees map[indexOn]*index      // guarded by mu
-	asked map[string]bool         // members that may get an ordered index when asked for again; guarded by mu
 	names *btree.Map[string, int] // the number of records that have each member; nil: not counted; guarded by mu
 }
 
@@ -67,7 +66,7 @@ func indexKey(key string, seq uint64) string {
 func (x *indexes) clone() *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{base: x.base, baseRecords: x.baseRecords, trees: maps.Clone(x.trees), asked: maps.Clone(x.asked)}
+	n := &indexes{base: x.base, baseRecords: x.baseRecords, trees: maps.Clone(x.trees)}
 	for on, tree := range n.trees {
 		n.trees[on] = tree.Copy()
 	}
@@ -82,7 +81,7 @@ func (x *indexes) clone() *indexes {
 func (x *indexes) drop() {
 	if x.mu.TryLock() {
 		defer x.mu.Unlock()
-		x.trees, x.asked, x.names = nil, nil, nil
+		x.trees, x.names = nil, nil
 	}
 }
 
@@ -281,7 +280,7 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 const fewRecords = 1000
 
 // ordered returns the ordered index over the member called name of records, or nil if
-// there is none. The first query gets none, so that a single one does not pay for an index.
+// there is none.
 func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
 	on := indexOn{member: name, ordered: true}
 	if records.Len() <= fewRecords || !x.occurs(name, records) {
@@ -292,18 +291,7 @@ func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
 	if tree := x.trees[on]; tree != nil {
 		return tree
 	}
-	if len(x.trees) >= maxIndexes {
-		return nil
-	}
-	if x.base != nil {
-		if x.base.ordered(name, x.baseRecords) == nil {
-			return nil
-		}
-	} else if !x.asked[name] {
-		if x.asked == nil || len(x.asked) >= maxIndexes {
-			x.asked = make(map[string]bool)
-		}
-		x.asked[name] = true
+	if len(x.trees) >= maxIndexes || x.base != nil && x.base.ordered(name, x.baseRecords) == nil {
 		return nil
 	}
 	return x.getLocked(on, records)

@@ -173,16 +173,16 @@ func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
 			replaced[ch.Collection] = true
 			tx.replace(next.contents(), tx.snap.nextOf(ch.Collection, to))
 		default:
+			value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
+			old := now.valueAt(ch.ID)
+			if value = rawjson.Merge(old, value, ""); bytes.Equal(old, value) {
+				continue
+			}
 			c, err := tx.array(ch.Collection)
 			if err != nil {
 				panic(err) // it has that element
 			}
 			if ch.After != nil {
-				value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
-				old := c.valueAt(ch.ID)
-				if value = rawjson.Merge(old, value, ""); bytes.Equal(old, value) {
-					continue
-				}
 				tx.set(c, ch.ID, value)
 				created[ch.Collection] = created[ch.Collection] || ch.Before == nil
 				continue
@@ -251,12 +251,13 @@ func (tx *Tx) arrange(name string, records []*Record) {
 		tx.replace(elementsOf(name, records), "")
 		return
 	}
-	c, _ := tx.array(name)
 	for _, r := range gone {
+		c, _ := tx.array(name)
 		tx.unset(c, r.ID)
 	}
 	for _, r := range records {
 		if !was.holds(r) {
+			c, _ := tx.array(name)
 			tx.set(c, r.ID, r.Value)
 		}
 	}

@@ -60,14 +60,9 @@ const (
 // the same memory, which makes bytes.Equal fast.
 type difference struct {
 	changes []Change
-	counts  map[string]int // of changes; nil: not counted, and not limited
-	values  int            // bytes of the values in changes
-	lost    int            // bytes of values that only the older snapshot has
+	values  int // bytes of the values in changes
+	lost    int // bytes of values that only the older snapshot has
 }
-
-// newEdit returns the difference that an external edit makes. Beyond the
-// limits of an edit it has counts and no changes.
-func newEdit() *difference { return &difference{counts: make(map[string]int)} }
 
 // difference returns the difference that leads from s to the state to. What they share is
 // not looked at.
@@ -104,37 +99,24 @@ func (d *difference) add(collection, id string, before, after jsontext.Value) bo
 func (d *difference) append(ch Change) {
 	d.lost += len(ch.Before)
 	d.values += max(len(ch.Before), len(ch.After))
-	if d.counts != nil {
-		d.counts[ch.Collection]++
-		if d.tooLarge(ch.Collection) {
-			d.changes = nil
-			return
-		}
-	}
 	d.changes = append(d.changes, ch)
 }
 
-func (d *difference) tooLarge(collection string) bool {
-	return d.counts[collection] > maxEditChanges || d.values > maxEditSize
-}
-
-// revision returns the revision that leads from before to after.
-func (d *difference) revision(before, after *Snapshot) *Revision {
+// revision returns the revision that leads from before to after. Beyond the limits, of
+// which an external edit has lower ones, it has counts and no changes.
+func (d *difference) revision(before, after *Snapshot, external bool) *Revision {
 	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost}
-	n := 0
-	for _, count := range d.counts {
-		n += count
+	large := d.lost > maxHistory || external && d.values > maxEditSize
+	if !large && !external {
+		return r
 	}
-	if n > len(d.changes) {
-		r.Changes, r.Counts = nil, d.counts
-	} else if d.lost > maxHistory {
-		r.Changes, r.Counts = nil, make(map[string]int)
-		for _, ch := range d.changes {
-			r.Counts[ch.Collection]++
-		}
+	counts := make(map[string]int)
+	for _, ch := range d.changes {
+		counts[ch.Collection]++
+		large = large || external && counts[ch.Collection] > maxEditChanges
 	}
-	if r.Counts != nil {
-		r.Before = nil
+	if large {
+		r.Before, r.Changes, r.Counts = nil, nil, counts
 	}
 	return r
 }

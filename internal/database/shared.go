@@ -65,7 +65,6 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 		case err == nil:
 			for i := range steps {
 				steps[i].rev = rev
-				steps[i].tx.dropClones(steps[i].base)
 			}
 			db.publish(steps)
 			return n, nil
@@ -110,20 +109,12 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 	return steps, n
 }
 
-// contradicts reports whether tx has deleted an element that was left by the updates
-// before it, or has set one that they have deleted.
+// contradicts reports whether an element that the updates before tx have left is gone, or
+// one that they have deleted is there again.
 func (tx *Tx) contradicts(left map[element]bool) bool {
-	for _, ch := range tx.changes {
-		if at := (element{ch.Collection, ch.ID}); at.id != "" {
-			if was, ok := left[at]; ok && was != tx.snap.exists(at) {
-				return true
-			}
-			continue
-		}
-		for at, was := range left {
-			if at.collection == ch.Collection && was != tx.snap.exists(at) {
-				return true
-			}
+	for at, was := range left {
+		if was != tx.snap.exists(at) {
+			return true
 		}
 	}
 	return false
@@ -136,20 +127,6 @@ func (s *Snapshot) exists(at element) bool {
 		return c != nil && c.kind == storage.Object
 	}
 	return c.isArray() && c.valueAt(at.id) != nil
-}
-
-// dropClones gives the collections that tx has copied and not changed the revisions
-// that they have in base: those in the store stay as they are.
-func (tx *Tx) dropClones(base *Snapshot) {
-	changed := make(map[string]bool, len(tx.mine))
-	for _, ch := range tx.changes {
-		changed[ch.Collection] = true
-	}
-	for name := range tx.mine {
-		if c, was := tx.snap.byName[name], base.byName[name]; c != nil && was != nil && !changed[name] {
-			c.rev = was.rev
-		}
-	}
 }
 
 // unlocked runs f without db.write if the store is shared: f may wait for a network,
@@ -252,13 +229,36 @@ func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	return db.Reach(ctx, rev)
 }
 
+// A latest is the answer of the store to the question for its latest revision, once for all
+// who wait.
+type latest struct {
+	asking chan struct{} // has an element during a call of Latest; guards the fields below
+	began  time.Time     // of the call
+	rev    storage.Rev
+	err    error
+}
+
 // Latest returns the revision of a state that is not older than the call, which Reach may
 // have to wait for.
 func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
 	if db.shared == nil {
 		return db.Snapshot().rev, nil
 	}
-	return db.latest.ask(ctx, db.shared)
+	l, called := &db.latest, time.Now()
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if l.began.After(called) {
+		return l.rev, l.err
+	}
+	l.began = time.Now()
+	if l.rev, l.err = db.shared.Latest(ctx); ctx.Err() != nil {
+		l.began = time.Time{} // the error is for this caller alone
+	}
+	return l.rev, l.err
 }
 
 // Shared reports whether others may change the database, through its store.

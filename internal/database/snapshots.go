@@ -66,16 +66,20 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 	return nil, others
 }
 
-// keep keeps the present state under a name, see DB.KeepSnapshot. present returns that
-// state, and how many bytes of values had been replaced before.
-func (n *namedSnapshots) keep(name string, at time.Time, present func() (*Snapshot, int), check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+// KeepSnapshot keeps the present state under a name, in place of the snapshot
+// that has the name. check is called with that one, or with nil, and may refuse.
+// The error wraps ErrMemory if there are too many snapshots, or if they hold too
+// many values that have been replaced since.
+func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+	n := &db.namedSnapshots
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	old, others := splitName(n.list, name)
 	if err := check(old); err != nil {
 		return nil, err
 	}
-	now, replaced := present()
+	replaced := db.history.replacedSize() // before the state, or a little less than there
+	now := db.Snapshot()
 	switch {
 	case len(others) >= maxSnapshots:
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
@@ -83,7 +87,7 @@ func (n *namedSnapshots) keep(name string, at time.Time, present func() (*Snapsh
 		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
 			maxPinned>>20, ErrMemory)
 	}
-	s := &NamedSnapshot{Snapshot: now, Name: name, Time: at, kept: keptState{now.size(), replaced}}
+	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.source.now(), kept: keptState{now.size(), replaced}}
 	n.list = append(others, s)
 	return s, nil
 }

@@ -149,7 +149,7 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 }
 
 func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Record, error) {
-	c, err := tx.array(collection)
+	c, err := tx.snap.array(collection)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +176,9 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
 	taken = append(taken, tx.taken(c, value, id, nil)...)
 	if err := faultError(faults, taken, sent); err != nil {
+		return nil, err
+	}
+	if c, err = tx.array(collection); err != nil {
 		return nil, err
 	}
 	tx.refer(element{collection, id}, nil, sent)
