@@ -2,6 +2,7 @@ package document
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"iter"
 	"slices"
@@ -232,7 +233,7 @@ func blockOf(memo *atomic.Pointer[any], elems iter.Seq[element]) *block {
 		size += len(e.text)
 	}
 	if len(b.runs) > 1 && size <= maxJoined {
-		b.runs = Runs{slices.Concat(b.runs...)}
+		b.runs = Runs{bytes.Join(b.runs, nil)} // unlike slices.Concat it clears no memory
 	}
 	b.part = checksum.PartOf(b.runs...)
 	memo.Store(new(any(b)))

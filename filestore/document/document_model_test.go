@@ -409,7 +409,7 @@ func withID(v, id string) []byte {
 		return []byte(`{"id":` + quote(id) + `}`)
 	}
 	for i := range l.items {
-		if l.items[i].name == "id" {
+		if string(l.items[i].name()) == "id" {
 			l.items[i].value = []byte(quote(id))
 			return l.text()
 		}
@@ -429,17 +429,16 @@ func mutated(r *rand.Rand, v []byte) []byte {
 		case n == 0 || r.IntN(3) == 0:
 			it := item{value: randomValue(r, 2)}
 			if l.open == '{' {
-				it.name = fmt.Sprint("x", r.IntN(1e6))
-				it.label = []byte(quote(it.name) + ":")
+				it.label = []byte(quote(fmt.Sprint("x", r.IntN(1e6))) + ":")
 			}
 			i := r.IntN(n + 1)
 			l.items = slices.Insert(l.items, i, it)
 		case r.IntN(3) == 0:
-			if i := r.IntN(n); l.items[i].name != "id" {
+			if i := r.IntN(n); string(l.items[i].name()) != "id" {
 				l.items = slices.Delete(l.items, i, i+1)
 			}
 		default:
-			if i := r.IntN(n); l.items[i].name != "id" {
+			if i := r.IntN(n); string(l.items[i].name()) != "id" {
 				l.items[i].value = mutated(r, l.items[i].value)
 			}
 		}

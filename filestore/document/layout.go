@@ -73,7 +73,7 @@ func (s style) layMembers(l *list, models []*list, ex examples) {
 		}
 		mark := first.items[len(first.items)-1].label
 		for _, m := range models {
-			j := m.index(it.name)
+			j := m.index(it.name())
 			if j < 0 {
 				continue
 			}
@@ -88,7 +88,7 @@ func (s style) layMembers(l *list, models []*list, ex examples) {
 			break
 		}
 		it.setColon(colon(mark))
-		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name))
+		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name()))
 	}
 }
 
@@ -160,13 +160,13 @@ func nothing() [][]byte { return nil }
 
 // member returns examples for a member: first members of its name, then other
 // members that are lists.
-func (ex examples) member(name string) examples {
+func (ex examples) member(name []byte) examples {
 	return func() (values [][]byte) {
 		var others [][]byte
 		for _, v := range ex() {
 			for _, it := range cutList(v).items {
 				switch c := it.value[0]; {
-				case it.name == name:
+				case bytes.Equal(it.name(), name):
 					values = append(values, it.value)
 				case (c == '{' || c == '[') && len(others) < maxExamples:
 					others = append(others, it.value)

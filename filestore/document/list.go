@@ -20,8 +20,15 @@ type list struct {
 type item struct {
 	gap   []byte
 	label []byte // of a member: the quoted name up to the value, with the colon
-	name  string // of a member
 	value []byte
+}
+
+// name returns the name of a member, nil for an element.
+func (it item) name() []byte {
+	if it.label == nil {
+		return nil
+	}
+	return rawjson.UnquoteBytes(it.label[:rawjson.SkipString(it.label, 0)])
 }
 
 // cutList cuts an object or array, which may have comments. The list has no
@@ -45,7 +52,6 @@ func cutList(v []byte) *list {
 		if l.open == '{' {
 			start = i
 			i = rawjson.SkipString(v, i)
-			it.name = rawjson.Unquote(v[start:i])
 			i = rawjson.SkipGap(v, i)   // the colon
 			i = rawjson.SkipGap(v, i+1) // the value
 			it.label = v[start:i]
@@ -73,14 +79,14 @@ func (l *list) text() []byte {
 
 // index returns the place of the member called name, or -1. The list must not
 // change between two calls.
-func (l *list) index(name string) int {
+func (l *list) index(name []byte) int {
 	if l.names == nil {
 		l.names = make(map[string]int, len(l.items))
 		for i := range l.items {
-			l.names[l.items[i].name] = i
+			l.names[string(l.items[i].name())] = i
 		}
 	}
-	if i, ok := l.names[name]; ok {
+	if i, ok := l.names[string(name)]; ok {
 		return i
 	}
 	return -1

@@ -75,7 +75,7 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 			v = u.list(sub, deep+1, flat || u.records == "line" && deep == 1)
 		}
 		if l.open == '{' {
-			v = quote(it.name) + u.colon + v
+			v = quote(string(it.name())) + u.colon + v
 		}
 		items = append(items, v)
 	}
@@ -140,7 +140,7 @@ func (u uniform) change(r *rand.Rand, top *list, n int) storage.Change {
 	}
 	m := &top.items[1+r.IntN(2)]
 	a := cutList(m.value)
-	c := storage.Change{Collection: m.name}
+	c := storage.Change{Collection: string(m.name())}
 	if len(a.items) == 0 || r.IntN(3) == 0 {
 		c.ID = fmt.Sprint("n", n)
 		c.Value = []byte(`{"id":"` + c.ID + `"` + u.some(r, "stu") + `}`)
@@ -164,15 +164,15 @@ func (u uniform) memberChange(r *rand.Rand, top *list, n int) storage.Change {
 	switch k := len(top.items); {
 	case k > 4 && r.IntN(2) == 0:
 		i := 4 + r.IntN(k-4)
-		c.Collection = top.items[i].name
+		c.Collection = string(top.items[i].name())
 		top.items = slices.Delete(top.items, i, i+1)
 	case r.IntN(2) == 0:
-		c.Collection = top.items[3].name
+		c.Collection = string(top.items[3].name())
 		c.Value = u.edited(r, top.items[3].value)
 		top.items[3].value = c.Value
 	default:
 		c.Value = []byte([]string{`[{"id":1}]`, `[]`, `{"a":1,"o":{"x":[]}}`, `"x"`}[r.IntN(4)])
-		top.items = append(top.items, item{name: c.Collection, value: c.Value})
+		top.items = append(top.items, item{label: []byte(quote(c.Collection)), value: c.Value})
 	}
 	return c
 }
@@ -200,7 +200,7 @@ func (u uniform) edited(r *rand.Rand, v []byte) []byte {
 	kept := l.items[:0]
 	for _, it := range l.items {
 		switch k := r.IntN(5); {
-		case it.name == "id" || k < 2:
+		case string(it.name()) == "id" || k < 2:
 		case k == 2:
 			continue
 		default:
@@ -210,8 +210,8 @@ func (u uniform) edited(r *rand.Rand, v []byte) []byte {
 	}
 	l.items = kept
 	for _, name := range []string{"s", "t", "u", "v"} {
-		if r.IntN(4) == 0 && old.index(name) < 0 {
-			l.items = slices.Insert(l.items, r.IntN(len(l.items)+1), item{name: name, value: []byte(u.value(r))})
+		if r.IntN(4) == 0 && old.index([]byte(name)) < 0 {
+			l.items = slices.Insert(l.items, r.IntN(len(l.items)+1), item{label: []byte(quote(name)), value: []byte(u.value(r))})
 		}
 	}
 	return packed(l)
@@ -222,7 +222,7 @@ func packed(l *list) []byte {
 	var parts [][]byte
 	for _, it := range l.items {
 		if l.open == '{' {
-			it.value = concat([]byte(quote(it.name)+":"), it.value)
+			it.value = concat([]byte(quote(string(it.name()))+":"), it.value)
 		}
 		parts = append(parts, it.value)
 	}
