@@ -31,6 +31,13 @@ func (req *request) tagOf(snap *database.Snapshot, name, query, media string, bo
 	return httpx.QuoteTag([sha256.Size]byte(h.Sum(nil)))
 }
 
+// isConditional reports whether the request has preconditions, without which no tag is
+// computed.
+func (req *request) isConditional() bool {
+	h := req.Request.Header
+	return h["If-Match"] != nil || h["If-None-Match"] != nil
+}
+
 // checkPrecondition checks If-Match and If-None-Match against the current tag. It
 // is called within the transaction, so that no change comes in between.
 func (req *request) checkPrecondition(tag string) error {
@@ -47,6 +54,9 @@ func (req *request) checkPrecondition(tag string) error {
 // record does not exist, the change reports it or creates it; but If-Match never
 // holds then.
 func (req *request) checkTarget(tx *database.Tx) error {
+	if !req.isConditional() {
+		return nil
+	}
 	if req.id == "" {
 		v, err := tx.Snapshot().Value(req.name)
 		if err != nil {
@@ -67,6 +77,9 @@ func (req *request) checkTarget(tx *database.Tx) error {
 // checkListPrecondition checks the preconditions on a collection, or on the database
 // if name is "". The tag is the tag of a GET without a query.
 func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
+	if !req.isConditional() {
+		return nil
+	}
 	return req.checkPrecondition(req.listTag(tx.Snapshot(), name))
 }
 
