@@ -13,6 +13,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
+	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 )
 
@@ -66,7 +67,7 @@ func TestMemberOrder(t *testing.T) {
 }
 
 func without(database, name string) string {
-	return string(rawjson.RemoveMember([]byte(database), name))
+	return string(jsonpatch.Merge([]byte(database), rawjson.SetMember([]byte("{}"), name, "null")))
 }
 
 // orders are random changes of a file.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 )
@@ -28,7 +29,7 @@ func stamp(stamps []schema.Stamp, idMember string, now func() time.Time, old, va
 		case had:
 			value = setMember(value, s.Member, string(stored))
 		case has:
-			value = rawjson.RemoveMember(value, s.Member)
+			value = jsonpatch.Merge(value, rawjson.SetMember(jsontext.Value("{}"), s.Member, "null"))
 		}
 		if s.Updates || old == nil {
 			due = append(due, s)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,6 +36,13 @@ const manyValues = 8
 
 // add adds a value. The error is an *Error.
 func (t *term) add(value string) error {
+	limit := maxValues
+	if t.op >= opLt && t.op <= opGte {
+		limit = manyValues
+	}
+	if len(t.values) == limit {
+		return &Error{Parameter: t.name, Detail: fmt.Sprintf("a filter has at most %d values", limit)}
+	}
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
 		t.folded = append(t.folded, AppendFolded(nil, []byte(value)))
@@ -64,8 +72,6 @@ func (t *term) add(value string) error {
 // finish prepares t for matching after the last value.
 func (t *term) finish() {
 	switch t.op {
-	case opLt, opLte, opGt, opGte:
-		t.tighten()
 	case opEq, opIn, opNe, opContains:
 		if len(t.values) <= manyValues {
 			return
@@ -77,28 +83,6 @@ func (t *term) finish() {
 			}
 		}
 	}
-}
-
-// tighten reduces the values of lt, lte, gt or gte to those that decide: the
-// strictest number, the strictest text, and one value that is not a number,
-// which no number is less or greater than.
-func (t *term) tighten() {
-	if len(t.values) == 1 {
-		return
-	}
-	var numbers, others []operand
-	for _, o := range t.values {
-		if o.numeric {
-			numbers = append(numbers, o)
-		} else {
-			others = append(others, o)
-		}
-	}
-	text := slices.MaxFunc(t.values, func(a, b operand) int { return t.sign() * compareText(a.text, b.text) })
-	if len(numbers) > 0 {
-		numbers = []operand{slices.MaxFunc(numbers, func(a, b operand) int { return t.sign() * a.number.Compare(b.number) })}
-	}
-	t.values = append(append(numbers, others[:min(1, len(others))]...), text)
 }
 
 // sign returns -1 for lt and lte, 1 for gt and gte.

@@ -9,7 +9,7 @@ import (
 // Limits of a query.
 const (
 	maxTerms  = 32    // different filters, in _where too
-	maxValues = 1_000 // repeats of one filter, or values of its list
+	maxValues = 1_000 // repeats of one filter, or values of its list; of lt, lte, gt and gte only manyValues
 	maxSort   = 8     // sort keys
 )
 

@@ -112,9 +112,6 @@ func (p *parser) filter(name, value string) error {
 		}
 	}
 	for _, v := range values {
-		if len(t.values) == maxValues {
-			return &Error{Parameter: name, Detail: fmt.Sprintf("a filter has at most %d values", maxValues)}
-		}
 		if err := t.add(v); err != nil {
 			return err
 		}

@@ -157,8 +157,6 @@ func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*fi
 			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], rawjson.KindName(v))
 		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
 			err = refuse(at, "nothing is %s null; use exists to ask whether there is a value", operators[op])
-		case len(t.values) == maxValues:
-			err = refuse(at, "a filter has at most %d values", maxValues)
 		case v.Kind() == '"':
 			err = t.add(rawjson.Unquote(v))
 		default:

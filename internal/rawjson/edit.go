@@ -92,17 +92,6 @@ func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 	return append(out, v[1:]...)
 }
 
-// RemoveMember returns the compact object v without the member called name.
-func RemoveMember(v jsontext.Value, name string) jsontext.Value {
-	out := append(make([]byte, 0, len(v)), '{')
-	for quoted, value := range Members(v) {
-		if !NameIs(quoted, name) {
-			out = AppendQuotedMember(out, quoted, value)
-		}
-	}
-	return append(out, '}')
-}
-
 // MergeMembers returns the compact object old with the members of the compact
 // object v set: in their places if old has them, otherwise at the end.
 func MergeMembers(old, v jsontext.Value) jsontext.Value {
