@@ -11,6 +11,9 @@ const (
 	maxTerms  = 32    // different filters, in _where too
 	maxValues = 1_000 // repeats of one filter, or values of its list; of lt, lte, gt and gte only manyValues
 	maxSort   = 8     // sort keys
+
+	maxEmbeds      = 32
+	maxEmbedLevels = 8
 )
 
 // An Error is a fault of a query.

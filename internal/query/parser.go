@@ -175,6 +175,21 @@ func (p *parser) embed(parameter, value string) error {
 	return nil
 }
 
+// addEmbed adds a path of relations, each within the one before.
+func addEmbed(list []*Embed, parameter string, names []string) []*Embed {
+	if len(names) == 0 {
+		return list
+	}
+	expand := parameter == "_expand"
+	for _, e := range list {
+		if e.Name == names[0] && e.Expand == expand {
+			e.Inner = addEmbed(e.Inner, parameter, names[1:])
+			return list
+		}
+	}
+	return append(list, &Embed{parameter, names[0], expand, addEmbed(nil, parameter, names[1:])})
+}
+
 // query returns the finished query.
 func (p *parser) query() (*Query, error) {
 	if err := p.sorting(); err != nil {

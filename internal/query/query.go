@@ -21,6 +21,15 @@ type Query struct {
 	fields *fields // nil: all
 }
 
+// An Embed is a relation named in _embed or _expand, with the relations to embed
+// in its records.
+type Embed struct {
+	Parameter string
+	Name      string
+	Expand    bool
+	Inner     []*Embed
+}
+
 // Names resolves the names in a query on one collection.
 type Names interface {
 	// Has reports whether some record has the top-level member name.

@@ -17,7 +17,7 @@
 package rewrite
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -27,6 +27,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/jsonsyntax"
+	"pickup/internal/rawjson"
 )
 
 // maxDepth is the depth up to which other values than routes are read.
@@ -46,34 +47,25 @@ type Fault struct {
 
 // Parse returns the lines of a JSON object whose values are strings.
 func Parse(text []byte) ([]Line, *Fault) {
-	d := jsontext.NewDecoder(strings.NewReader(string(text)), jsontext.AllowDuplicateNames(true))
-	value := func() (s string, at int, err error) {
-		v, err := d.ReadValue()
-		at = int(d.InputOffset()) - len(v)
-		if err == nil && v.Kind() != '"' {
-			err = errors.New("a route is a pattern and a target, both strings")
-		} else if err == nil {
-			b, _ := jsontext.AppendUnquote(nil, v) // a valid string
-			s = string(b)
-		}
-		return s, at, err
-	}
-	if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
-		offset, reason, _ := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(text)
+	if offset, reason, _ := (jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}).Explain(text); reason != "" {
 		return nil, &Fault{offset, reason}
 	}
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+	d := jsontext.NewDecoder(bytes.NewReader(text))
+	value := func() (jsontext.Value, int) {
+		v, _ := d.ReadValue() // the text is valid
+		return v.Clone(), int(d.InputOffset()) - len(v)
+	}
+	if t, _ := d.ReadToken(); t.Kind() != '{' {
 		return nil, &Fault{0, `routes are an object, such as {"/api/*": "/$1"}`}
 	}
 	var lines []Line
 	for d.PeekKind() == '"' {
-		var l Line
-		var err error
-		l.Pattern, l.PatternAt, _ = value()
-		if l.Target, l.TargetAt, err = value(); err != nil {
-			return nil, &Fault{l.TargetAt, err.Error()}
+		pattern, patternAt := value()
+		target, targetAt := value()
+		if target.Kind() != '"' {
+			return nil, &Fault{targetAt, "a route is a pattern and a target, both strings"}
 		}
-		lines = append(lines, l)
+		lines = append(lines, Line{rawjson.Unquote(pattern), rawjson.Unquote(target), patternAt, targetAt})
 	}
 	return lines, nil
 }

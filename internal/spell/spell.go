@@ -2,7 +2,6 @@ package spell
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,11 +22,11 @@ func DidYouMean(word, what string, known []string) string {
 // Scheduled and Rescheduled are to Unscheduled, it returns "": a guess might
 // suggest the opposite of what was meant.
 func Nearest(word string, known []string) string {
-	lower := []rune(strings.ToLower(word))
+	lower := strings.ToLower(word)
 	nearest, least := "", -1
 	for _, k := range known {
 		n := utf8.RuneCountInString(k)
-		d := distance(lower, []rune(strings.ToLower(k)))
+		d := Distance(lower, strings.ToLower(k))
 		switch {
 		case d > max(n/4, min(1, n/3)) && d > 0:
 		case least < 0 || d < least:
@@ -50,32 +49,24 @@ func NearName(name string, known []string) string {
 		}
 	}
 	for _, k := range known {
-		if len(name) > len(k)+utf8.UTFMax { // avoids copying a long name
+		if max(len(name)-len(k), len(k)-len(name)) > utf8.UTFMax { // as most are
 			continue
 		}
-		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
+		if utf8.RuneCountInString(k) >= 5 && withoutLetters(name) == withoutLetters(k) && Distance(name, k) == 1 {
 			return k
 		}
 	}
 	return ""
 }
 
-// oneLetterApart reports whether inserting, deleting, replacing or swapping one
-// letter leads from a to b.
-func oneLetterApart(a, b []rune) bool {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	switch {
-	case len(a)+len(b) == 1, len(a) == 1 && len(b) == 1:
-		return slices.ContainsFunc(slices.Concat(a, b), unicode.IsLetter)
-	case len(a) == 2 && len(b) == 2:
-		return a[0] == b[1] && a[1] == b[0] && unicode.IsLetter(a[0]) && unicode.IsLetter(a[1])
-	}
-	return false
+// withoutLetters returns the digits and other characters of s.
+func withoutLetters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // Count returns "1 record" or "2 records", given "record".
@@ -86,14 +77,11 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Distance returns the number of letters to insert, delete, replace or swap with their
-// neighbour on the way from a to b, at most 50.
-func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
-
-// distance returns the number of letters to insert, delete, replace or swap with
-// their neighbour on the way from a to b: the Damerau-Levenshtein distance of
-// optimal alignments. It does not compare words of more than 50 letters.
-func distance(a, b []rune) int {
+// Distance returns the number of letters to insert, delete, replace or swap with
+// their neighbour on the way from one word to another: the Damerau-Levenshtein distance of
+// optimal alignments. It is 50 if a word has more letters.
+func Distance(from, to string) int {
+	a, b := []rune(from), []rune(to)
 	if len(a) > 50 || len(b) > 50 {
 		return 50
 	}

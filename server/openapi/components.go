@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"slices"
+	"strings"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
@@ -19,6 +20,28 @@ const schemaPrefix = "#/components/schemas/"
 
 // ref returns a reference to a schema.
 func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
+
+// errorsText describes the answer of all errors, in Markdown with a line for each status.
+//
+//go:embed errors.md
+var errorsText string
+
+// errorResponse returns the answer of all errors as a component.
+func (d *apiDocument) errorResponse() entry {
+	about, headers := "", object{}
+	for line := range strings.Lines(errorsText) {
+		ofAuth := strings.HasPrefix(line, "- 401") || strings.HasPrefix(line, "- 429")
+		if (d.Auth || !ofAuth) && (d.Loopback || !strings.HasPrefix(line, "- 421")) {
+			about += line
+		}
+	}
+	for name := range strings.FieldsSeq("Accept-Query Preference-Applied WWW-Authenticate Allow ETag Accept Accept-Encoding Accept-Patch Retry-After") {
+		if d.Auth || name != "WWW-Authenticate" {
+			headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
+		}
+	}
+	return entry{"Error", object{{"description", strings.TrimSpace(about)}, {"headers", headers}, {"content", object{{ProblemType, object{{"schema", ref("Problem")}}}}}}}
+}
 
 // components returns the components that the paths refer to. Linters report
 // unused ones.

@@ -5,7 +5,7 @@
 // clients read: Document returns the OpenAPI document, RecordSchema the JSON Schema
 // of one resource, TypeScript the types.
 //
-// Start at Document. paths.go has the operations of a resource; service.json, resource.json and
-// components.json have what is the same for every database. names.go has the paths and
-// media types that the server uses too.
+// Start at Document. paths.go fills in resource.json for each resource. service.json,
+// components.json and errors.md are the same for every database. names.go has the paths
+// and media types that the server uses, too.
 package openapi
