@@ -74,27 +74,11 @@ func (f *file) ownerAdvice() string {
 	if !ok || uid == os.Geteuid() {
 		return ""
 	}
-	return fmt.Sprintf("%s belongs to %s", what, f.runAsOwner(uid, gid))
-}
-
-// runAsOwner names the owner and the user of the server, and says that they should be
-// one.
-func (f *file) runAsOwner(uid, gid int) string {
-	advice := fmt.Sprintf("%d:%d and this server runs as %d:%d: run it as the owner", uid, gid, os.Geteuid(), os.Getegid())
+	advice := fmt.Sprintf("%s belongs to %d:%d and this server runs as %d:%d: run it as the owner", what, uid, gid, os.Geteuid(), os.Getegid())
 	if f.o.InContainer {
 		advice += fmt.Sprintf(", with docker run --user %d:%d", uid, gid)
 	}
 	return advice
-}
-
-// ownerError says why a new file cannot have the owner of the file.
-func (f *file) ownerError() error {
-	info, err := f.o.sys.Stat(f.real)
-	if err != nil {
-		return errors.New("its owner cannot be kept")
-	}
-	uid, gid, _ := disk.Owner(info)
-	return errors.New("its owner is " + f.runAsOwner(uid, gid))
 }
 
 // unusable returns the error of Commit and Watch for a file that cannot be read.
@@ -102,16 +86,17 @@ func (f *file) unusable(err error) error {
 	if kind, ok := errors.AsType[kindError](err); ok { // not the caller's fault
 		return f.busy(storage.ErrBusy, kind.why)
 	}
+	absent, empty := errors.Is(err, fs.ErrNotExist), errors.Is(err, errEmpty)
 	switch {
 	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
 		return err
-	case errors.Is(err, fs.ErrNotExist) && f.o.touches():
+	case absent && f.o.touches():
 		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
-	case errors.Is(err, fs.ErrNotExist):
+	case absent:
 		return f.busy(storage.ErrBusy, "is missing; its last content is served")
-	case errors.Is(err, errEmpty) && f.o.touches():
+	case empty && f.o.touches():
 		return f.busy(storage.ErrBusy, "is empty. Restore its content, or stop the server, which then saves what it serves as "+filepath.Base(f.path)+conflict+"TIME")
-	case errors.Is(err, errEmpty):
+	case empty:
 		return f.busy(storage.ErrBusy, "is empty; its last content is served")
 	case errors.Is(err, disk.ErrChanging):
 		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)

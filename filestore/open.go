@@ -223,29 +223,26 @@ func (s *Store) createLocked() error {
 	case name != "":
 		return &storage.BrokenError{File: s.path, Line: 1, Column: 1, Reason: "the file is empty; " + advice}
 	}
-	if s.o.touches() {
-		if err := s.write(doc); err != nil {
-			what := "%s is empty and cannot be written: %v"
-			if absent {
-				what = "%s does not exist and cannot be created: %v"
-			}
-			s.warn(what, s.path, err)
-			return nil
-		}
+	state, done := "does not exist", "created"
+	if !absent {
+		state, done = "is empty", "written"
 	}
-	switch {
-	case absent && s.o.touches():
-		where := ""
-		if s.o.InContainer && filepath.IsAbs(s.path) {
-			where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(s.path)
-		}
+	if !s.o.touches() {
+		s.warn("%s %s, and is not %s", s.path, state, done)
+		return nil
+	}
+	if err := s.write(doc); err != nil {
+		s.warn("%s %s and cannot be %s: %v", s.path, state, done, err)
+		return nil
+	}
+	where := ""
+	if s.o.InContainer && filepath.IsAbs(s.path) {
+		where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(s.path)
+	}
+	if absent {
 		s.warn("created %s, which did not exist%s", s.path, where)
-	case absent:
-		s.warn("%s does not exist, and is not created", s.path)
-	case s.o.touches():
+	} else {
 		s.warn("%s was empty; wrote a new database to it", s.path)
-	default:
-		s.warn("%s is empty; it is left as it is", s.path)
 	}
 	return nil
 }
@@ -288,7 +285,7 @@ func (t *target) probeDir() (leases string, err error) {
 		defer t.o.sys.Remove(p)
 		defer t.o.sys.Close(f)
 		if err := t.copyOwner(f); err != nil {
-			return "no", t.ownerError()
+			return "no", errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
 		}
 		leases = "yes"
 		if err := t.o.sys.Lease(f, disk.ReadLease); err != nil {
