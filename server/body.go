@@ -116,9 +116,9 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 	for quoted, v := range rawjson.Members(b.objects[0]) {
 		switch name := rawjson.Unquote(quoted); {
 		case !slices.Contains(names, name):
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body can only have the member "+strings.Join(names, " or "))
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body can only have the field "+strings.Join(names, " or "))
 		case name == names[0] && (v.Kind() != '"' || string(v) == `""`):
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "it is a string of at least one character")
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "must be a string of at least one character")
 		default:
 			values[name] = v
 		}
@@ -171,7 +171,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 		case depth > maxDepth:
 			return nil, problem.InvalidJSON(text, maxDepth)
 		case name && size > maxName && len(token.String()) > maxName:
-			limit = "a member's name is longer than 1024 bytes"
+			limit = "the name of a field is longer than 1024 bytes"
 		case name:
 			continue
 		case kind == '0' && size > maxNumber && len(token.String()) > maxNumber:
@@ -234,7 +234,7 @@ func checkMedia(r *http.Request, whole bool) error {
 	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
 		return nil
 	case media == "application/x-www-form-urlencoded":
-		return refuse("The body must be JSON, but its Content-Type is that of a form, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
+		return refuse("The body must be JSON, but its Content-Type is for forms, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
 	case r.Method == http.MethodPatch:
 		return refuse("PATCH accepts " + acceptPatch + ".")
 	case patch:

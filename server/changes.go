@@ -27,15 +27,15 @@ func (req *request) listChanges() error {
 		case p.Name == "_fields" && p.Value == "id":
 			t.Values = false
 		case p.Name == "_fields":
-			return problem.BadParameter(p.Name, `it can only be "id", which leaves out before and after`)
+			return problem.BadParameter(p.Name, `the only value is "id"`)
 		case p.Name == "_limit" && (err != nil || n < 0):
-			return problem.BadParameter(p.Name, "it is the number of revisions")
+			return problem.BadParameter(p.Name, "must be 0 or a positive whole number")
 		case p.Name == "_limit":
 			limit = n
 		case p.Name == "_streams" && !httpx.WantsStream(req.Request):
 			return onlyStream(p.Name)
 		case p.Name == "_streams" && p.Value != "1":
-			return problem.BadParameter(p.Name, "it can only be 1, which reports streams that open or close")
+			return problem.BadParameter(p.Name, "the only value is 1")
 		case p.Name == "_streams":
 			t.Streams = true
 		case p.Name == "_requests":
@@ -97,7 +97,7 @@ func (req *request) followRequests(id string) (number uint64, err error) {
 		return 0, requestsForbidden()
 	}
 	if number, err = strconv.ParseUint(id, 10, 64); err != nil {
-		return 0, problem.BadParameter("_requests", "it is the id of a request, or 0")
+		return 0, problem.BadParameter("_requests", "must be the id of a request, or 0")
 	}
 	return number, nil
 }

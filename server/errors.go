@@ -86,7 +86,11 @@ func (req *request) missing(snap *database.Snapshot) error {
 		}
 	}
 	if req.id == "" {
-		return notFound(snap, req.name+" is no longer of the same kind.")
+		was := "an object"
+		if memberOf(req.snap, req.name) == array {
+			was = "a list"
+		}
+		return notFound(snap, req.name+" was "+was+" and is not any more.")
 	}
 	return noRecord(snap, req.name, req.id)
 }
@@ -103,7 +107,7 @@ func (req *request) noCollection(s *database.Snapshot, name string) *problem.Pro
 	case there && kind == storage.Other && (!taken || db == storage.Other):
 		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object, so it has no URL of its own. It is part of /db.", httpx.Clip(name)))
 	case len(names) == 0:
-		return notFound(s, fmt.Sprintf("There is no collection %q. The database has none yet%s.", httpx.Clip(name), req.howToAdd(httpx.Clip(name))))
+		return notFound(s, fmt.Sprintf("There is no collection %q. The database has no collections yet%s.", httpx.Clip(name), req.howToAdd(httpx.Clip(name))))
 	}
 	near, meant := spell.Nearest(name, names), ""
 	if near != "" {

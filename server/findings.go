@@ -19,7 +19,7 @@ func (req *request) listFindings() error {
 		n, err := strconv.Atoi(p.Value)
 		switch {
 		case err != nil || n < 0:
-			return problem.BadParameter(p.Name, "it is a whole number from 0 on")
+			return problem.BadParameter(p.Name, "must be 0 or a positive whole number")
 		case p.Name == "_start":
 			start = n
 		default:
@@ -41,8 +41,7 @@ func (req *request) listFindings() error {
 func (req *request) dismissFinding() error {
 	id := req.Param("name")
 	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
-		return problem.New(http.StatusNotFound, "No finding is about an edit with the revision "+httpx.Clip(id)+".")
+		return problem.New(http.StatusNotFound, "There is no finding about an edit with the revision "+httpx.Clip(id)+".")
 	}
-	req.Status(http.StatusNoContent)
-	return nil
+	return req.sendNothing()
 }

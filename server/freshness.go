@@ -40,7 +40,7 @@ func (req *request) awaitRevision() error {
 	}
 	switch {
 	case want != latestRevision && req.MaxStale > 0 && req.db.Age() > req.MaxStale:
-		return tryAgainSoon("The cluster has not answered for longer than a read may lag behind (--max-stale).")
+		return tryAgainSoon("The cluster has not answered for longer than --max-stale allows.")
 	case want == "":
 		return nil
 	}
@@ -51,14 +51,14 @@ func (req *request) awaitRevision() error {
 		at, ok := parseEventID(want)
 		switch {
 		case !ok:
-			return nil, problem.New(http.StatusBadRequest, revisionHeader+" is the value of that header in an answer, as in 7KQ2AB-42, or latest.")
+			return nil, problem.New(http.StatusBadRequest, revisionHeader+" must be the value of that header in an answer, as in 7KQ2AB-42, or latest.")
 		case at.run != req.db.Run():
 			return nil, problem.New(http.StatusPreconditionFailed,
-				revisionHeader+" is of another database, or of an earlier run of this server. Send the request without it.")
+				revisionHeader+" comes from another database, or from an earlier run of this server. Send the request without it.")
 		}
 		snap, err := req.db.Reach(ctx, at.rev)
 		if err != nil && req.isLost(at.rev) {
-			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+" is of a state that the database has lost. Send the request without it.")
+			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+" is a state that the database has lost. Send the request without it.")
 		}
 		return snap, err
 	})

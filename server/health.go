@@ -7,9 +7,7 @@ import (
 
 	"pickup/internal/lint"
 	"pickup/internal/storage"
-	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
 
 // maxFindings is the number of findings that readyz?verbose lists.
@@ -34,7 +32,7 @@ type checked struct {
 }
 
 // livez reports that the process answers.
-func (req *request) livez() error { return req.sendHealth(http.StatusOK, health{Status: "alive"}) }
+func (req *request) livez() error { return req.sendNow(http.StatusOK, health{Status: "alive"}) }
 
 // readyz reports whether the database can be read and written: 503 while its file
 // cannot be read, or not be written although it should.
@@ -55,7 +53,7 @@ func (req *request) readyz() error {
 		}
 		return problem.Retry(http.StatusServiceUnavailable, problem.Unwritable(err, keeper(req.db))+more+" Reads work.")
 	}
-	return req.sendHealth(http.StatusOK, health{Status: "ready"})
+	return req.sendNow(http.StatusOK, health{Status: "ready"})
 }
 
 func (req *request) readyzVerbose(broken error) error {
@@ -75,13 +73,7 @@ func (req *request) readyzVerbose(broken error) error {
 		found, n := req.Findings.List(0, maxFindings)
 		body.Count, body.details.Findings = &n, new(append([]lint.Finding{}, found...))
 	}
-	return req.sendHealth(status, body)
-}
-
-func (req *request) sendHealth(status int, body health) error {
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(body))
-	return nil
+	return req.sendNow(status, body)
 }
 
 // withoutReason returns err without the reason why the file does not parse, which

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
 
@@ -29,13 +28,13 @@ func (req *request) listHolds() error {
 func (req *request) releaseHold() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) {
-		return problem.WrongShape("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
+		return problem.WrongShape("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
 	}
 	var most time.Duration
 	for _, p := range req.parameters {
 		var err error
 		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
+			return problem.BadParameter(p.Name, fmt.Sprintf("must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
 		}
 	}
 	text, err := req.readText()
@@ -43,7 +42,7 @@ func (req *request) releaseHold() error {
 		return err
 	}
 	if len(text) > 0 {
-		return problem.WrongShape("the request only releases: it has no body")
+		return problem.WrongShape("this request takes no body")
 	}
 	session := ""
 	if req.session != nil {
@@ -56,7 +55,5 @@ func (req *request) releaseHold() error {
 		}
 		released, arrived = req.simulation.holds.release(session, name)
 	}
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, http.StatusOK, openapi.JSONType, fmt.Appendf(nil, "{\"released\":%d}\n", released))
-	return nil
+	return req.sendNow(http.StatusOK, map[string]int{"released": released})
 }

@@ -85,7 +85,7 @@ func (req *request) responseMedia() string {
 func (req *request) checkPage(q *query.Query, r *database.Result) error {
 	size, parameter := q.PageSize()
 	if req.MaxPage > 0 && parameter != "" && max(size, len(r.Records)) > req.MaxPage {
-		return problem.BadParameter(parameter, fmt.Sprintf("a page has at most %d records", req.MaxPage))
+		return problem.BadParameter(parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
 	}
 	return nil
 }

@@ -94,15 +94,8 @@ var (
 	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
 )
 
-// Describe implements prometheus.Collector.
-func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- revision
-	ch <- records
-	ch <- fileBroken
-	ch <- unwritten
-	ch <- clusterBroken
-	ch <- freshness
-}
+// Describe implements prometheus.Collector. Which metrics there are is up to the database.
+func (c *databaseCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {

@@ -62,7 +62,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 			return
 		}
 		if !allowed && protection.Check(c.Request) != nil {
-			s.fail(c, problem.New(http.StatusForbidden, "A page of another origin may not write here: "+refusedOrigin(origin)+"."))
+			s.fail(c, problem.New(http.StatusForbidden, "Pages from other origins may not write here: "+refusedOrigin(origin)+"."))
 		}
 	}
 }
@@ -115,7 +115,7 @@ func allowedHeaders(asked []string) string {
 // refusedOrigin says how pages of an origin can be allowed.
 func refusedOrigin(origin string) string {
 	if u, err := url.Parse(origin); err != nil || u.Scheme+"://"+u.Host != origin {
-		return "its origin is not one that --cors-origin can allow"
+		return "the origin cannot be allowed with --cors-origin"
 	}
 	return fmt.Sprintf("the origin %s is not allowed; --cors-origin %[1]s allows it", httpx.Clip(origin))
 }
@@ -183,7 +183,7 @@ func isElsewhere(r *http.Request) bool {
 }
 
 func requestsForbidden() *problem.Problem {
-	return problem.New(http.StatusForbidden, "Pages of other origins may not see the requests.")
+	return problem.New(http.StatusForbidden, "Pages from other origins may not see the requests.")
 }
 
 // isOwnPage reports whether the service's own page sends a request. To pages of other
@@ -212,7 +212,7 @@ func (s *server) isForeign(r *http.Request) bool {
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
 		s.fail(c, problem.New(http.StatusMisdirectedRequest, fmt.Sprintf(
-			"The host %q is not allowed: use localhost or an IP address. --allow-host adds a name.", httpx.Clip(c.Request.Host))))
+			"The host %q is not allowed: use localhost or an IP address, or allow it with --allow-host.", httpx.Clip(c.Request.Host))))
 	}
 }
 

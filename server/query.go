@@ -26,7 +26,7 @@ func (req *request) readParameters() (err error) {
 	names := make(map[string]bool)
 	for _, p := range req.parameters {
 		if names[p.Name] = true; len(names) > req.MaxTerms {
-			return problem.BadParameter(p.Name, fmt.Sprintf("a query has at most %d different parameters", req.MaxTerms))
+			return problem.BadParameter(p.Name, fmt.Sprintf("a query may have at most %d different parameters", req.MaxTerms))
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (req *request) takeOnly(known ...string) error {
 
 // onlyStream returns the error for a parameter that only a stream takes.
 func onlyStream(name string) *problem.Problem {
-	return problem.BadParameter(name, "only a stream has it")
+	return problem.BadParameter(name, "only streams take it")
 }
 
 // resolveID sets the id of a record from the query if the path has none: from Id, id, or the
@@ -89,7 +89,7 @@ func (req *request) resolveID() error {
 		case req.id == "":
 			req.id = p.Value
 		case req.id != p.Value && inPath:
-			return problem.BadParameter(p.Name, "it differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
+			return problem.BadParameter(p.Name, "differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
 		case req.id != p.Value:
 			return problem.BadParameter(p.Name, "the request has two different ids")
 		}
@@ -190,7 +190,7 @@ func (s *server) logUnknown(collection, name string) {
 	}
 	if _, logged := s.unknown.LoadOrStore([2]string{collection, name}, true); !logged {
 		s.unknownCount.Add(1)
-		s.Log.Info("a filter selects nothing, because no record has its member", "collection", collection, "member", name)
+		s.Log.Info("a filter selects nothing, because no record has its field", "collection", collection, "member", name)
 	}
 }
 

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
-	"pickup/server/openapi"
 )
 
 // requestBodies is a request with its body and the body of its answer.
@@ -26,14 +24,12 @@ func (req *request) listRequests() error {
 	for _, p := range req.parameters {
 		var err error
 		if number, err = strconv.ParseUint(p.Value, 10, 64); err != nil {
-			return problem.BadParameter(p.Name, "it is the id of a request")
+			return problem.BadParameter(p.Name, "must be the id of a request")
 		}
 	}
 	list, _, _ := req.requests.Since(number)
 	slices.Reverse(list)
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, http.StatusOK, openapi.JSONType, httpx.Marshal(append([]*requestlog.Request{}, list...)))
-	return nil
+	return req.sendNow(http.StatusOK, append([]*requestlog.Request{}, list...))
 }
 
 // readRequest serves GET /_/requests/ID: a request with its bodies.
@@ -41,21 +37,18 @@ func (req *request) readRequest() error {
 	list, _, _ := req.requests.Since(0)
 	i := slices.IndexFunc(list, func(r *requestlog.Request) bool { return r.ID == req.Param("name") })
 	if i < 0 {
-		return problem.New(http.StatusNotFound, "There is no such request, or it was too long ago.")
+		return problem.New(http.StatusNotFound, "There is no request with this id, or it is too old.")
 	}
 	answer := requestBodies{Request: list[i]}
 	var more bool
 	answer.Body, answer.Truncated = list[i].Body.Text()
 	answer.Answer, more = list[i].Answer.Text()
 	answer.Truncated = answer.Truncated || more
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, http.StatusOK, openapi.JSONType, httpx.Marshal(answer))
-	return nil
+	return req.sendNow(http.StatusOK, answer)
 }
 
 // clearRequests serves DELETE /_/requests.
 func (req *request) clearRequests() error {
 	req.requests.Clear()
-	req.Status(http.StatusNoContent)
-	return nil
+	return req.sendNothing()
 }

@@ -63,16 +63,14 @@ func (req *request) removeRule() error {
 		return problem.New(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(httpx.Clip(id))))
 	}
 	req.simulation.changed(req.db)
-	req.Status(http.StatusNoContent)
-	return nil
+	return req.sendNothing()
 }
 
 // removeRules serves DELETE /_/simulate.
 func (req *request) removeRules() error {
 	req.ownRules().Set(nil)
 	req.simulation.changed(req.db)
-	req.Status(http.StatusNoContent)
-	return nil
+	return req.sendNothing()
 }
 
 // readRules reads a body with rules.
@@ -113,7 +111,7 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 		add(&x.rules)
 	}
 	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
-		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB, those of all sessions together. Remove some.",
+		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
 			simulate.MaxRules, simulate.MaxBodies>>20))
 	}
 	if replace {

@@ -109,6 +109,19 @@ func (req *request) sendValue(v any) error {
 	})
 }
 
+// sendNow sends a value as JSON that no cache may keep.
+func (req *request) sendNow(status int, v any) error {
+	req.Header("Cache-Control", "no-store")
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(v))
+	return nil
+}
+
+// sendNothing answers that a request was done.
+func (req *request) sendNothing() error {
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
 // sendKnown sends 304 or the cached body, if the client or the cache has what the
 // tag identifies. It reports whether it does.
 func (req *request) sendKnown(media, tag string) (done bool, err error) {

@@ -88,7 +88,7 @@ func (req *request) enterSession(own bool) error {
 	x := s.byName[name]
 	if x == nil {
 		if !req.mayWrite(req.Request) {
-			return problem.New(http.StatusForbidden, "A page of another origin may not begin a session here. --cors-origin allows one.")
+			return problem.New(http.StatusForbidden, "Pages from other origins may not start a session. --cors-origin allows an origin.")
 		}
 		if x, err = req.sessions.makeLocked(name, req.db.Snapshot()); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (req *request) checkSessionName(name string) error {
 	case req.MaxSessions < 0:
 		return problem.New(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
 	case !simulate.IsName(name):
-		return problem.New(http.StatusBadRequest, "The name of a session has 1 to 64 of A-Z a-z 0-9 . _ - and is not . or ..")
+		return problem.New(http.StatusBadRequest, "A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (req *request) sendOptions(r *route) error {
 // notFound answers a path, or a method, that no route has.
 func (s *server) notFound(c *gin.Context) {
 	if method := c.Request.Method; !slices.Contains(methods, method) {
-		s.fail(c, problem.New(http.StatusNotImplemented, fmt.Sprintf("The service has no method %q.", httpx.Clip(method))))
+		s.fail(c, problem.New(http.StatusNotImplemented, httpx.Clip(method)+" is not a method this server knows."))
 		return
 	}
 	req := s.newRequest(c)

@@ -285,7 +285,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		{remove: "posts", method: "PATCH", path: "/posts/1", detail: `no collection \"posts\"`},
 		{remove: "comments", method: "POST", path: "/posts/1/comments", detail: `no collection \"comments\"`},
 		{remove: "profile", method: "PUT", path: "/profile", detail: `no collection \"profile\"`},
-		{remove: "posts to object", method: "POST", path: "/posts", detail: "posts is no longer of the same kind"},
+		{remove: "posts to object", method: "POST", path: "/posts", detail: "posts was a list and is not any more"},
 		{remove: "", method: "POST", path: "/posts/1/comments", detail: `no record with the id \"1\"`},
 		{remove: "", method: "PUT", path: "/posts/1", detail: `no record with the id \"1\"`},
 	} {

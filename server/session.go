@@ -41,7 +41,7 @@ type sessions struct {
 // makeLocked begins a session. The caller has sessions.mu.
 func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
 	if len(s.byName) >= s.max {
-		return nil, problem.Retry(http.StatusServiceUnavailable, "There are as many sessions as the server allows (--max-sessions). End one, or try again.")
+		return nil, problem.Retry(http.StatusServiceUnavailable, "The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
 	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{})}
 	x.db = s.db.Fork(from, s.admit)
@@ -107,7 +107,7 @@ func (s *sessions) admit(more int) error {
 	}
 	s.mu.Unlock()
 	if more >= 0 && held > s.memory {
-		return fmt.Errorf("the sessions hold as many changes as the server allows (--session-memory); end one: %w", database.ErrMemory)
+		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
 	}
 	return nil
 }

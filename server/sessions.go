@@ -106,9 +106,7 @@ func (req *request) sendSession(status int, x *session) error {
 	req.sessions.mu.Lock()
 	state := x.stateLocked()
 	req.sessions.mu.Unlock()
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(state))
-	return nil
+	return req.sendNow(status, state)
 }
 
 // endSession serves DELETE /_/sessions/NAME.
@@ -116,8 +114,7 @@ func (req *request) endSession(x *session) error {
 	req.sessions.mu.Lock()
 	defer req.sessions.mu.Unlock()
 	req.sessions.endLocked(x)
-	req.Status(http.StatusNoContent)
-	return nil
+	return req.sendNothing()
 }
 
 // readSession serves GET /_/sessions/NAME.
@@ -155,7 +152,7 @@ func (req *request) commitSession(x *session) error {
 	if text, err := req.readText(); err != nil {
 		return err
 	} else if len(text) > 0 {
-		return problem.WrongShape("the request commits what the session has changed: it has no body")
+		return problem.WrongShape("a commit takes no body")
 	}
 	x.commit.Lock()
 	defer x.commit.Unlock()

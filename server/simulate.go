@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -229,11 +228,14 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 				continue
 			}
 		}
-		wrong := s.setPart(&e, name, value)
+		wrong := e.Set(name, value, 400, s.Simulate.MaxDelay)
+		if wrong == nil && e.Code != 0 && e.Fault != "" {
+			e.Fault, wrong = "", errors.New("a request may have a code or a fault, not both")
+		}
 		switch {
 		case wrong == nil:
 			c.Writer.Header().Add("Preference-Applied", name+"="+value)
-		case !strict && !errors.Is(wrong, errTooLong):
+		case !strict && !errors.Is(wrong, simulate.ErrTooLong):
 		case parameter != "":
 			return e, problem.BadParameter(parameter, wrong.Error())
 		default:
@@ -241,43 +243,4 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 		}
 	}
 	return e, nil
-}
-
-var errTooLong = errors.New("too long")
-
-// setPart sets the part of an effect that a preference means, or returns what is
-// wrong with it.
-func (s *server) setPart(e *simulate.Effect, name, value string) error {
-	switch name {
-	case "delay":
-		delay, err := simulate.ParseRange(value)
-		if err != nil {
-			return err
-		}
-		if delay.Max > s.Simulate.MaxDelay {
-			return fmt.Errorf("%s is %w: a delay is at most %v (--max-delay)", delay, errTooLong, s.Simulate.MaxDelay)
-		}
-		e.Delay = &delay
-	case "code":
-		code, err := strconv.Atoi(value)
-		if err != nil || code < 400 || code > 599 {
-			return fmt.Errorf("it is a status from 400 to 599, and not %q", httpx.Clip(value))
-		}
-		e.Code = code
-	case "fault":
-		fault, err := simulate.ParseFault(value)
-		if err == nil && e.Code != 0 {
-			err = errors.New("a request has a code or a fault, but not both")
-		}
-		if err != nil {
-			return err
-		}
-		e.Fault = fault
-	case "hold":
-		if !simulate.IsName(value) {
-			return errors.New("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
-		}
-		e.Hold = value
-	}
-	return nil
 }

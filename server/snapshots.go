@@ -62,10 +62,10 @@ func (req *request) snapshotTag(s *database.NamedSnapshot) string {
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
-		return problem.WrongShape("the name of a snapshot has 1 to 64 of A-Z a-z 0-9 . _ - and is not baseline, now, . or ..")
+		return problem.WrongShape("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
 	}
 	if req.Request.ContentLength != 0 {
-		return problem.WrongShape("PUT keeps the present database: it has no body")
+		return problem.WrongShape("PUT saves the current database and takes no body")
 	}
 	status := http.StatusCreated
 	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {

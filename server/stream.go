@@ -74,7 +74,7 @@ func (req *request) readSince(refused []string) (s since, err error) {
 			s.now = id == ""
 		case id == "":
 			if _, ok := parseEventID(p.Value); !ok {
-				return since{}, problem.BadParameter(p.Name, "it is the id of an event, as in 7KQ2AB-42, or now")
+				return since{}, problem.BadParameter(p.Name, "must be the id of an event, as in 7KQ2AB-42, or now")
 			}
 			id = p.Value
 		}
@@ -115,7 +115,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 	}
 	place := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
 	if place == nil {
-		return problem.Retry(http.StatusServiceUnavailable, "There are as many streams as the server allows (--max-streams). Try again.")
+		return problem.Retry(http.StatusServiceUnavailable, "The server has as many streams as --max-streams allows. Try again.")
 	}
 	begun := false
 	defer func() {

@@ -28,7 +28,7 @@ func (req *request) undo() error {
 		return err
 	}
 	if id == "" && only != nil {
-		return problem.WrongShapeAt("/only", "a part can only be undone of a revision that rev names")
+		return problem.WrongShapeAt("/only", "undoing a part needs rev, the revision")
 	}
 	var at since
 	if id != "" {
@@ -57,34 +57,35 @@ func (req *request) undo() error {
 	return req.sendChanges("undone", live.EventID(req.db.Run(), undone.Rev), changes)
 }
 
-// readElements reads the member "only" of a body; nil if v is.
+// readElements reads the field "only" of a body; nil if v is.
 func readElements(v jsontext.Value) (all []database.Change, err error) {
-	const example = `, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`
+	wrong := func(pointer string) error {
+		return problem.WrongShapeAt("/only"+pointer, `the field only must be an array of elements with a collection, and with an id if it is a record, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`)
+	}
 	if v == nil {
 		return nil, nil
 	}
-	i := 0
 	for e := range rawjson.Elements(v) {
-		at := database.Change{}
+		pointer := rawjson.Pointer(strconv.Itoa(len(all)))
+		var at database.Change
 		for quoted, v := range rawjson.Members(e) {
-			name := rawjson.Unquote(quoted)
-			switch text, ok := rawjson.Text(v); {
-			case ok && text != "" && name == "collection" && v.Kind() == '"':
+			text, ok := rawjson.Text(v)
+			switch name := rawjson.Unquote(quoted); {
+			case ok && name == "collection" && v.Kind() == '"':
 				at.Collection = text
 			case ok && text != "" && name == "id":
 				at.ID = text
 			default:
-				return nil, problem.WrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i), name), "an element has a collection, and an id if it is a record"+example)
+				return nil, wrong(pointer + rawjson.Pointer(name))
 			}
 		}
 		if at.Collection == "" {
-			return nil, problem.WrongShapeAt(rawjson.Pointer("only", strconv.Itoa(i)), "it names no collection"+example)
+			return nil, wrong(pointer)
 		}
 		all = append(all, at)
-		i++
 	}
 	if all == nil {
-		return nil, problem.WrongShapeAt("/only", "it is an array of at least one element"+example)
+		return nil, wrong("")
 	}
 	return all, nil
 }
@@ -124,8 +125,7 @@ func (req *request) reset() error {
 // with its changes, without values, and one more member.
 func (req *request) sendChanges(name, value string, changes []database.Change) error {
 	if prefer(req.Context, preferMinimal) {
-		req.Status(http.StatusNoContent)
-		return nil
+		return req.sendNothing()
 	}
 	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
 	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)

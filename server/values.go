@@ -36,7 +36,7 @@ func (req *request) listValues() error {
 		}
 		n, err := strconv.Atoi(p.Value)
 		if err != nil || n < 1 || n > manyValues {
-			return problem.BadParameter(p.Name, fmt.Sprintf("it must be a whole number from 1 to %d", manyValues))
+			return problem.BadParameter(p.Name, fmt.Sprintf("must be a whole number from 1 to %d", manyValues))
 		}
 		limit = n
 	}

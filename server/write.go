@@ -274,8 +274,7 @@ func (req *request) patchDatabase() error {
 	case err != nil:
 		return err
 	case prefer(req.Context, preferMinimal):
-		req.Status(http.StatusNoContent)
-		return nil
+		return req.sendNothing()
 	}
 	req.send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
 	return nil

@@ -82,9 +82,9 @@ func parseArgon(text string) (hash, error) {
 	case err != nil || !strings.HasPrefix(text, argonPrefix(p)):
 		return nil, errors.New("expected $argon2id$v=19$m=…,t=…,p=…$salt$hash, with salt and hash in Base64 without padding")
 	case p.Parallelism < 1 || p.Iterations < 1 || p.Memory < 8*uint32(p.Parallelism) || p.Memory > maxArgonKiB || p.Iterations > maxArgonTime:
-		return nil, fmt.Errorf("argon2id's m is at most %d, its t at least 1 and at most %d, its p at least 1 and at most m/8", maxArgonKiB, maxArgonTime)
+		return nil, fmt.Errorf("argon2id needs m of at most %d, t from 1 to %d, and p from 1 to m/8", maxArgonKiB, maxArgonTime)
 	case len(salt) < 8 || len(key) < 16 || len(key) > 64:
-		return nil, errors.New("argon2id's salt has at least 8 bytes and its hash 16 to 64")
+		return nil, errors.New("argon2id needs a salt of at least 8 bytes and a hash of 16 to 64 bytes")
 	}
 	return func(password string) bool {
 		ok, err := argon2id.ComparePasswordAndHash(password, text)
@@ -139,11 +139,11 @@ func HashArgon2id(user, password string) (string, error) {
 func normalize(user, password string) (string, string, error) {
 	switch {
 	case user == "" || strings.Contains(user, ":") || !isPrintable(user):
-		return "", "", errors.New("a user name is UTF-8 text without colons and control characters")
+		return "", "", errors.New("a user name must be UTF-8 without colons and control characters")
 	case strings.HasPrefix(user, "#") || strings.TrimSpace(user) != user:
-		return "", "", errors.New("a user name does not begin with # and has no space at either end")
+		return "", "", errors.New("a user name must not begin with # or have a space at either end")
 	case password == "" || !isPrintable(password):
-		return "", "", errors.New("a password is UTF-8 text without control characters and is not empty")
+		return "", "", errors.New("a password must not be empty and must be UTF-8 without control characters")
 	}
 	return norm.NFC.String(user), norm.NFC.String(password), nil
 }

@@ -54,9 +54,9 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		case hashes[name] != nil:
-			return nil, fmt.Errorf("line %d: the user has an earlier line", n)
+			return nil, fmt.Errorf("line %d: the user has another line above", n)
 		case len(names) == maxUsers:
-			return nil, fmt.Errorf("line %d: there are more than %d users", n, maxUsers)
+			return nil, fmt.Errorf("line %d: a file has at most %d users", n, maxUsers)
 		}
 		hashes[name], lines[name], reads[name], names = h, s, readOnly, append(names, name)
 	}
@@ -82,7 +82,7 @@ func parseLine(line string) (name string, h hash, readOnly bool, err error) {
 	}
 	if prefix, _, more := strings.Cut(stored, ":"); err != nil && more {
 		if _, wrong := parseHash(prefix); wrong == nil {
-			err = errors.New("after the hash there can only be " + readOnlySuffix)
+			err = errors.New("only this may follow the hash: " + readOnlySuffix)
 		}
 	}
 	return name, h, readOnly, err

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,42 @@ func (e Effect) Or(f Effect) Effect {
 		e.Outcome = f.Outcome
 	}
 	return e
+}
+
+// ErrTooLong reports a delay that is longer than the server allows.
+var ErrTooLong = errors.New("too long")
+
+// Set sets the part of an effect with that name. least is the lowest code that is allowed.
+func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) error {
+	switch name {
+	case "delay":
+		delay, err := ParseRange(value)
+		if err != nil {
+			return err
+		}
+		if delay.Max > maxDelay {
+			return fmt.Errorf("%s is %w: a delay is at most %v (--max-delay)", delay, ErrTooLong, maxDelay)
+		}
+		e.Delay = &delay
+	case "code":
+		code, err := strconv.Atoi(value)
+		if err != nil || code < least || code > 599 {
+			return fmt.Errorf("must be a status from %d to 599, not %s", least, rawjson.Shorten(value))
+		}
+		e.Code = code
+	case "fault":
+		fault, err := ParseFault(value)
+		if err != nil {
+			return err
+		}
+		e.Fault = fault
+	case "hold":
+		if !IsName(value) {
+			return errors.New("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
+		}
+		e.Hold = value
+	}
+	return nil
 }
 
 // A Fault is a way in which a connection fails.

@@ -75,10 +75,10 @@ var members = map[string]func(p *parser, v jsontext.Value) error{
 	"path":    (*parser).path,
 	"methods": (*parser).methods,
 	"query":   (*parser).query,
-	"delay":   (*parser).delay,
-	"code":    (*parser).code,
-	"fault":   (*parser).fault,
-	"hold":    (*parser).hold,
+	"delay":   effect("delay"),
+	"code":    effect("code"),
+	"fault":   effect("fault"),
+	"hold":    effect("hold"),
 	"percent": (*parser).percent,
 	"after":   func(p *parser, v jsontext.Value) error { return p.count(v, 0, &p.rule.after) },
 	"times":   func(p *parser, v jsontext.Value) error { return p.count(v, 1, &p.rule.times) },
@@ -106,7 +106,7 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 		parse := members[name]
 		if parse == nil {
 			known := slices.Sorted(maps.Keys(members))
-			p.fail(name, fmt.Sprintf("a rule has no member %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the members", known)))
+			p.fail(name, fmt.Sprintf("a rule has no field %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the members", known)))
 		} else if err := parse(p, value); err != nil {
 			p.fail(name, err.Error())
 		}
@@ -122,22 +122,18 @@ func (p *parser) fail(member, detail string) {
 // finish checks how the members fit together.
 func (p *parser) finish() {
 	r := p.rule
-	least, allowed := 400, "it is a status from 400 to 599, or with body from 200 to 599"
-	if r.Body != nil {
-		least, allowed = 200, "it is a status from 200 to 599"
-		if _, said := rawjson.Member(r.text, "code"); !said {
-			r.Code = 200
-		}
+	if _, said := rawjson.Member(r.text, "code"); r.Body != nil && !said {
+		r.Code = 200
 	}
 	_, said := rawjson.Member(r.text, "fault")
 	switch {
 	case len(p.errs) > 0:
 	case said && (r.Code != 0 || r.Body != nil):
-		p.fail("fault", "a rule has a fault, or code and body, but not both")
-	case r.Code != 0 && (r.Code < least || r.Code > 599):
-		p.fail("code", allowed)
+		p.fail("fault", "a rule may have fault, or code and body, not both")
+	case r.Body == nil && 0 < r.Code && r.Code < 400:
+		p.fail("code", "must be a status from 400 to 599, or with body from 200 to 599")
 	case r.Headers != nil && r.Code == 0:
-		p.fail("headers", "headers needs code or body: it does not change real answers")
+		p.fail("headers", "headers needs code or body, because real answers are not changed")
 	case r.Delay == nil && r.Hold == "" && r.Code == 0 && r.Fault == "":
 		p.errs = append(p.errs, Error{"", "the rule does nothing: it needs delay, code, fault, hold or body"})
 	}
@@ -145,7 +141,7 @@ func (p *parser) finish() {
 
 func text(v jsontext.Value) (string, error) {
 	if v.Kind() != '"' {
-		return "", fmt.Errorf("it is a string and not %s", rawjson.KindName(v))
+		return "", fmt.Errorf("must be a string, not %s", rawjson.KindName(v))
 	}
 	return rawjson.Unquote(v), nil
 }
@@ -164,11 +160,11 @@ func (p *parser) path(v jsontext.Value) error {
 	for i, segment := range p.rule.path {
 		switch _, err := url.PathUnescape(segment); {
 		case err != nil:
-			return fmt.Errorf("%q is not percent-encoded as it should be", rawjson.Shorten(segment))
+			return fmt.Errorf("%q is not percent-encoded correctly", rawjson.Shorten(segment))
 		case i == 0 && segment == "_":
-			return fmt.Errorf("this can never match: what is below /_/ is never simulated")
+			return fmt.Errorf("this can never match: paths below /_/ are never simulated")
 		case segment == rest && i < len(p.rule.path)-1:
-			return fmt.Errorf("** is the rest of a path and can only be its end")
+			return fmt.Errorf("** matches the rest of a path, so it can only be the last segment")
 		case segment != any && segment != rest && strings.Contains(segment, any):
 			return fmt.Errorf("* is a whole segment, as in /schedules/*; a star itself is %%2A")
 		case strings.HasPrefix(segment, ":"): // as in routes
@@ -180,7 +176,7 @@ func (p *parser) path(v jsontext.Value) error {
 
 func (p *parser) methods(v jsontext.Value) error {
 	if v.Kind() != '[' {
-		return fmt.Errorf(`it is an array of methods, as in ["POST", "PATCH"]`)
+		return fmt.Errorf(`must be an array of methods, as in ["POST", "PATCH"]`)
 	}
 	for e := range rawjson.Elements(v) {
 		s, err := text(e)
@@ -206,55 +202,31 @@ func (p *parser) query(v jsontext.Value) error {
 	return nil
 }
 
-func (p *parser) delay(v jsontext.Value) error {
-	s := string(v)
-	if v.Kind() == '"' {
-		s = rawjson.Unquote(v)
+// effect returns what parses the part of the effect with that name.
+func effect(name string) func(*parser, jsontext.Value) error {
+	return func(p *parser, v jsontext.Value) error {
+		s, err := string(v), error(nil)
+		if name == "fault" || name == "hold" || name == "delay" && v.Kind() == '"' {
+			s, err = text(v)
+		}
+		if err != nil {
+			return err
+		}
+		return p.rule.Set(name, s, 200, p.maxDelay)
 	}
-	delay, err := ParseRange(s)
-	if err != nil {
-		return err
-	}
-	if delay.Max > p.maxDelay {
-		return fmt.Errorf("%s is longer than --max-delay, which is %v", delay, p.maxDelay)
-	}
-	p.rule.Delay = &delay
-	return nil
-}
-
-func (p *parser) code(v jsontext.Value) (err error) {
-	if p.rule.Code, err = strconv.Atoi(string(v)); err != nil || p.rule.Code == 0 {
-		return fmt.Errorf("it is a status, as in 503, and not %s", rawjson.Show(v))
-	}
-	return nil
-}
-
-func (p *parser) fault(v jsontext.Value) error {
-	s, err := text(v)
-	if err == nil {
-		p.rule.Fault, err = ParseFault(s)
-	}
-	return err
-}
-
-func (p *parser) hold(v jsontext.Value) (err error) {
-	if p.rule.Hold, err = text(v); err == nil && !IsName(p.rule.Hold) {
-		err = fmt.Errorf("the name of a hold has 1 to 64 of A-Z a-z 0-9 . _ -")
-	}
-	return err
 }
 
 func (p *parser) percent(v jsontext.Value) (err error) {
 	p.rule.percent, err = strconv.ParseFloat(string(v), 64)
 	if err != nil || !(0 < p.rule.percent && p.rule.percent <= 100) {
-		return fmt.Errorf("it is a number above 0 and up to 100, and not %s", rawjson.Show(v))
+		return fmt.Errorf("must be a number above 0 and at most 100, not %s", rawjson.Show(v))
 	}
 	return nil
 }
 
 func (p *parser) count(v jsontext.Value, least int, n *int) (err error) {
 	if *n, err = strconv.Atoi(string(v)); err != nil || *n < least {
-		return fmt.Errorf("it is a whole number from %d on, and not %s", least, rawjson.Show(v))
+		return fmt.Errorf("must be a whole number of at least %d, not %s", least, rawjson.Show(v))
 	}
 	return nil
 }
@@ -267,7 +239,7 @@ var refused = []string{
 
 func (p *parser) headers(v jsontext.Value) error {
 	if v.Kind() != '{' {
-		return fmt.Errorf("it is an object of strings and not %s", rawjson.KindName(v))
+		return fmt.Errorf("must be an object of strings, not %s", rawjson.KindName(v))
 	}
 	p.rule.Headers = make(map[string]string)
 	for quoted, value := range rawjson.Members(v) {

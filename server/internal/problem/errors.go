@@ -190,9 +190,7 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 		return Retry(http.StatusInsufficientStorage, Unwritable(err, keeper)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrUnsure):
 		return New(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, so it may not survive a power failure. Read it back before you repeat it."), err
-	case errors.Is(err, storage.ErrReadOnly):
-		return Retry(http.StatusServiceUnavailable, Unwritable(err, keeper)+" Nothing was changed."), err
-	case errors.Is(err, storage.ErrInUse):
+	case errors.Is(err, storage.ErrReadOnly), errors.Is(err, storage.ErrInUse):
 		return Retry(http.StatusServiceUnavailable, Unwritable(err, keeper)+" Nothing was changed."), err
 	case errors.Is(err, storage.ErrBusy) && keeper == "cluster":
 		return Retry(http.StatusServiceUnavailable, "Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
