@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup/internal/database"
 	"pickup/internal/query"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -47,7 +47,7 @@ func (req *request) checkParameters(r *route) error {
 		return nil
 	}
 	if i := slices.Index(known, ownID); i >= 0 {
-		known[i] = req.snap.KeyOf(database.Singular(req.name))
+		known[i] = req.snap.KeyOf(spell.Singular(req.name))
 	}
 	return req.takeOnly(known...)
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strconv"
 
-	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 	"pickup/server/auth"
 	"pickup/server/internal/live"
@@ -87,7 +87,7 @@ func (req *request) readStatus() error {
 		x.User, _, _ = auth.ParseBasic(req.Request.Header["Authorization"])
 	}
 	for _, c := range index.Collections {
-		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), database.Singular(c.Name), req.listTag(snap, c.Name)})
+		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), spell.Singular(c.Name), req.listTag(snap, c.Name)})
 	}
 	for _, r := range snap.Relations() {
 		x.Relations = append(x.Relations, relation(r))

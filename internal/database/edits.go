@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/ordered"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -46,14 +47,9 @@ func (e *keptEdit) names() []Change {
 		names = append(names, Change{Collection: at.collection, ID: at.id})
 	}
 	slices.SortFunc(names, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.Collection, b.Collection), compareIDs(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), ordered.Compare(a.ID, b.ID))
 	})
 	return names
-}
-
-// compareIDs orders ids that are numbers by their size.
-func compareIDs(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // edits are the latest edits by hand, and what tells whether they undo acknowledged

@@ -111,8 +111,8 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	return append(dst, ']'), true, nil
 }
 
-// referring returns the records of a collection whose member called key is that
-// id or, with lists, an array with it, in their order.
+// referring returns the records of a collection, in their order, whose member called key
+// equals id, or (if lists) is an array that contains it.
 func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	c := s.byName[collection]
 	if !c.indexes.occurs(key, c.records) {
@@ -121,12 +121,10 @@ func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	keys := query.KeysOf(id)
 	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
-		v, _ := rawjson.Member(r.Value, key)
-		for e := range rawjson.Elements(v) {
-			if lists && query.RefersTo(e, id) {
-				return false
-			}
+		if lists {
+			return !holdsReference(r.Value, key, id)
 		}
+		v, _ := rawjson.Member(r.Value, key)
 		return !query.RefersTo(v, id)
 	})
 }

@@ -103,7 +103,7 @@ func (db *DB) apply(b storage.Batch) (err error) {
 // b is the batch that the store yielded. The caller holds db.write.
 func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next, true)
-	r.Time, r.Source, r.reset = db.source.now(), FromFile, b.Reset || db.shared == nil
+	r.Time, r.Source = db.source.now(), FromFile
 	if db.shared != nil {
 		r.Source = FromElsewhere
 	}

@@ -3,8 +3,6 @@ package database
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"iter"
 	mathrand "math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -41,8 +39,9 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 // snapshots hold all values. Nobody follows a fork or sets its rules, so Commit
 // is all that it needs of a Store.
 type forkStore struct {
-	admit   func(more int) error
-	written atomic.Int64 // bytes of values
+	storage.Store // nil
+	admit         func(more int) error
+	written       atomic.Int64 // bytes of values
 }
 
 // Commit implements storage.Store.
@@ -59,19 +58,6 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 	s.written.Add(int64(more))
 	return base + storage.Rev(len(updates)), nil
 }
-
-// Load implements storage.Store. A fork begins with a snapshot.
-func (s *forkStore) Load(context.Context) (storage.Batch, error) { return storage.Batch{}, errFork }
-
-// Watch implements storage.Store. Nothing but the fork changes its store.
-func (s *forkStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(func(storage.Batch, error) bool) {}
-}
-
-// KeyBy implements storage.Store. A fork keeps the rules that it began with.
-func (s *forkStore) KeyBy(func(collection string) string) error { return errFork }
-
-var errFork = errors.New("a fork is neither loaded nor keyed")
 
 // Held returns an upper bound of the bytes of the values that a fork holds in memory in
 // addition to the values that it began with.

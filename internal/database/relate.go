@@ -5,12 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-
-	pluralize "github.com/gertd/go-pluralize"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -22,7 +20,7 @@ import (
 // parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to
 // parent on other members only, it is the first of these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
-	key, other := s.KeyOf(Singular(parent)), ""
+	key, other := s.KeyOf(spell.Singular(parent)), ""
 	for _, ref := range s.schema.Member(child).References {
 		switch {
 		case ref.Member == key:
@@ -59,7 +57,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	}
 	if parent.in == nil {
 		for _, c := range s.list {
-			if c.kind == storage.Array && Singular(c.name) == name {
+			if c.kind == storage.Array && spell.Singular(c.name) == name {
 				parent.in = append(parent.in, c.name)
 			}
 		}
@@ -95,7 +93,7 @@ func (s *Snapshot) Relations() (all []Relation) {
 	byKey := make(map[string]string) // collections by the member that refers to them
 	for _, c := range slices.Backward(s.list) {
 		if c.isArray() {
-			byKey[s.KeyOf(Singular(c.name))] = c.name
+			byKey[s.KeyOf(spell.Singular(c.name))] = c.name
 		}
 	}
 	for _, c := range s.list {
@@ -145,44 +143,4 @@ func (s *Snapshot) appendRelation(all []Relation, r Relation) []Relation {
 		}
 	}
 	return append(all, r)
-}
-
-// plurals returns the rules of English plurals. Compiling them takes a millisecond.
-var plurals = sync.OnceValue(func() *pluralize.Client {
-	c := pluralize.NewClient()
-	for _, singular := range []string{"cache", "headache", "cookie", "guru", "saga"} { // its singulars of these are wrong
-		c.AddIrregularRule(singular, singular+"s")
-	}
-	return c
-})
-
-// singulars caches the results of Singular.
-var singulars = struct {
-	sync.Mutex
-	byPlural map[string]string // guarded by Mutex
-}{byPlural: make(map[string]string)}
-
-const maxSingulars = 10_000
-
-// Singular returns the singular of an English plural: driver for drivers, category
-// for categories, address for addresses. Followed by Id, as in driverId, it is the
-// member by which other records refer to one of the collection. Other names are
-// returned unchanged.
-func Singular(plural string) string {
-	singulars.Lock()
-	defer singulars.Unlock()
-	if s, ok := singulars.byPlural[plural]; ok {
-		return s
-	}
-	// The last word of lineItems, line_items and line-items.
-	i := max(0, strings.LastIndexFunc(plural, func(r rune) bool { return 'A' <= r && r <= 'Z' || r == '_' || r == '-' }))
-	s := plural[:i] + plurals().Singular(plural[i:])
-	if s == "" {
-		s = plural // "s"
-	}
-	if len(singulars.byPlural) >= maxSingulars {
-		clear(singulars.byPlural)
-	}
-	singulars.byPlural[plural] = s
-	return s
 }

@@ -34,8 +34,7 @@ type Revision struct {
 	// number of changes in each collection that has any.
 	Counts map[string]int
 
-	size  int  // bytes of values that only Before has
-	reset bool // the store yielded the whole contents, not the changes
+	size int // bytes of values that only Before has
 }
 
 // A Source is the origin of a revision.

@@ -264,7 +264,7 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 		}
 		return tx.time
 	}
-	return stamp(tx.snap.schema.Member(name).Stamps, tx.snap.IDMember(name), now, old, value)
+	return tx.snap.schema.Member(name).Stamp(now, old, value)
 }
 
 // put sets a top-level member, in the order of the one that it replaces, or adds it in

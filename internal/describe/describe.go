@@ -11,6 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -129,7 +130,7 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	r := &record{Resource: Resource{Name: name, Kind: kind}}
 	title := name
 	if kind == storage.Array {
-		title = database.Singular(name)
+		title = spell.Singular(name)
 		r.IDMember = d.snap.IDMember(name)
 	}
 	r.Record = d.name(title)

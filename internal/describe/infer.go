@@ -10,6 +10,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -28,7 +29,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 			properties = rawjson.AppendMember(properties, name, inferenceOf(snap, name, true).schema(f))
 		default:
 			f.collection, f.id = name, snap.IDMember(name)
-			record := database.Singular(name)
+			record := spell.Singular(name)
 			for rawjson.MemberAt(definitions, 0, record) >= 0 {
 				record += "_"
 			}
@@ -418,7 +419,7 @@ func parentOf(snap *database.Snapshot, member string) string {
 			continue
 		}
 		for _, name := range snap.Names() {
-			if kind, _ := snap.Kind(name); kind == storage.Array && database.Singular(name) == head {
+			if kind, _ := snap.Kind(name); kind == storage.Array && spell.Singular(name) == head {
 				return name
 			}
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -59,7 +59,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 	d.addPaths(fill(kind), r.Name, creates)
 	for _, parent := range r.Parents {
 		if HasPath(parent.Collection) {
-			d.addPaths(fill("children", "<of>", "Of"+capital(database.Singular(parent.Collection)), "<parent>", quoted(parent.Collection),
+			d.addPaths(fill("children", "<of>", "Of"+capital(spell.Singular(parent.Collection)), "<parent>", quoted(parent.Collection),
 				"<parent path>", url.PathEscape(parent.Collection), "<reference>", quoted(parent.Member)), r.Name, creates)
 		}
 	}
