@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -17,8 +18,8 @@ import (
 // many bytes. For each page etcd counts all keys that follow.
 const (
 	firstPage = 8
-	largePage = 5000
-	pageBytes = 4 << 20
+	largePage = 50_000
+	pageBytes = 8 << 20
 )
 
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
@@ -141,44 +142,56 @@ type scan struct {
 	cluster uint64 // the id of the cluster, 0: not known yet
 }
 
-// keys calls each for the keys under the prefix.
+// keys calls each for the keys under the prefix, while it reads the next page.
 func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
-	from, limit := "", int64(firstPage)
+	var next *clientv3.GetResponse
+	var err error
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from, limit := s.prefix, int64(firstPage)
+	read := func() { next, err = s.page(ctx, from, o, &limit) }
+	reading.Go(read)
 	for more := true; more; {
-		page, err := s.page(ctx, from, append(o, clientv3.WithRange(prefixEnd(s.prefix))), &limit)
+		reading.Wait()
 		if err != nil {
 			return err
 		}
+		page := next
 		if s.rev == 0 {
 			s.rev, s.cluster = page.Header.Revision, page.Header.ClusterId
 		}
 		if page.Header.ClusterId != s.cluster {
 			return errOther
 		}
-		size := 0
+		if more = page.More; more {
+			size := int64(1)
+			for _, kv := range page.Kvs {
+				size += int64(len(kv.Value))
+			}
+			from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+			limit = min(largePage, 8*limit, max(1, limit*pageBytes/size))
+			reading.Go(read)
+		}
 		for _, kv := range page.Kvs {
-			size += len(kv.Value)
-			from = strings.TrimPrefix(string(kv.Key), s.prefix)
-			if err := each(from, kv); err != nil {
+			if err := each(strings.TrimPrefix(string(kv.Key), s.prefix), kv); err != nil {
 				return err
 			}
 		}
-		more = page.More
-		from += "\x00"
-		limit = min(largePage, 2*limit, max(1, limit*pageBytes/int64(max(size, 1))))
 	}
 	return nil
 }
 
 // page reads up to limit keys, beginning at from. If that times out, it lowers the limit
 // and tries again.
-func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (page *clientv3.GetResponse, err error) {
+func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (*clientv3.GetResponse, error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		page, err = s.get(call, from, append(o, clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...)
+		r, err := s.etcd.Do(call, clientv3.OpGet(from, append(o, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...))
 		cancel()
 		if !isAway(err) || try == 2 || ctx.Err() != nil {
-			return page, err
+			return r.Get(), err
 		}
 		*limit = max(1, *limit/16)
 		time.Sleep(repeatAfter)
