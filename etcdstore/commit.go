@@ -38,23 +38,19 @@ func (s *Store) CommitRules(ctx context.Context, base storage.Rev, rules []byte,
 // them.
 func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules []byte, idMember func(string) string) (storage.Rev, error) {
 	if s.readOnly {
-		return 0, fmt.Errorf("%w: the cluster is served without writing", storage.ErrReadOnly)
+		return 0, fmt.Errorf("%w: this server does not write to the cluster", storage.ErrReadOnly)
 	}
 	s.committing.Lock()
 	defer s.committing.Unlock()
 	s.setConflict(0)
-	err := s.reachable(ctx)
-	if err == nil {
-		err = s.know(ctx, base)
-	}
-	if err != nil {
+	if err := s.prepare(ctx, base); err != nil {
 		return 0, err
 	}
 	c, err := s.newCommit(base, changes, rules, idMember)
-	var rev int64
-	if err == nil {
-		rev, err = c.run(ctx)
+	if err != nil {
+		return 0, s.outcome(err)
 	}
+	rev, err := c.try(ctx)
 	if err != nil {
 		return 0, s.outcome(err)
 	}
@@ -97,7 +93,7 @@ func (s *Store) newCommit(base int64, changes []storage.Change, rules []byte, id
 	case rules != nil && s.state.rules:
 		c.ops = append(c.ops, del(rulesKey))
 	}
-	return c, nil
+	return c, c.checkSize()
 }
 
 // outcome returns the error of Commit for one of its parts.
@@ -113,35 +109,26 @@ func (s *Store) outcome(err error) error {
 	return s.failure(err)
 }
 
-// reachable returns an error if the contents are broken, or if the cluster did not
-// answer the last time and does not answer now. A transaction is better not sent then:
-// its outcome would be open.
-func (s *Store) reachable(ctx context.Context) error {
+// prepare returns an error if the contents are broken, or if the cluster did not answer
+// the last time and does not answer now: the outcome of a transaction would be unknown. It
+// loads the contents if what is known of them is older than base.
+func (s *Store) prepare(ctx context.Context, base int64) error {
 	s.mu.Lock()
-	away, broken := s.away, cmp.Or(s.gone, s.broken)
+	known, away, err := s.state != nil && s.state.rev >= base, s.away, cmp.Or(s.gone, s.broken)
 	s.mu.Unlock()
-	if broken != nil || away == nil {
-		return broken
+	if err == nil && away != nil {
+		call, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		_, _, _, err = s.latest(call)
+		err = s.failure(err)
 	}
-	call, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	_, _, _, err := s.latest(call)
-	return s.failure(err)
-}
-
-// know loads the contents if what is known of them is older than base.
-func (s *Store) know(ctx context.Context, base int64) error {
-	s.mu.Lock()
-	known := s.state != nil && s.state.rev >= base
-	s.mu.Unlock()
-	if known {
-		return nil
+	if err == nil && !known {
+		_, err = s.load(ctx)
 	}
-	_, err := s.load(ctx)
 	return err
 }
 
-// A commit is one step of the database from the head last, written at base.
+// A commit is one step of the database from the head called last, written at base.
 type commit struct {
 	*Store
 	base int64
@@ -153,22 +140,22 @@ type commit struct {
 // errConflict is the error of a transaction whose base is not the latest head.
 var errConflict = errors.New("another server was faster")
 
-// run makes the commit, unless it is too large, and returns its revision.
-func (c *commit) run(ctx context.Context) (int64, error) {
+// checkSize returns an error if etcd does not take the commit at once.
+func (c *commit) checkSize() error {
 	size := 0
 	for _, o := range c.ops {
 		if err := c.check(o); err != nil {
-			return 0, err
+			return err
 		}
 		size += o.size() + len(c.prefix)
 	}
 	switch {
 	case len(c.ops) > maxOperations:
-		return 0, tooLarge("the change has %s keys; etcd takes %s at once: send it in parts", thousands(len(c.ops)), thousands(maxOperations))
+		return tooLarge("the change has %s keys; etcd takes %s at once: send it in parts", thousands(len(c.ops)), thousands(maxOperations))
 	case size > maxBytes:
-		return 0, tooLarge("the change has %s KiB; etcd takes %s at once: send it in parts", thousands(size>>10), thousands(maxBytes>>10))
+		return tooLarge("the change has %s KiB; etcd takes %s at once: send it in parts", thousands(size>>10), thousands(maxBytes>>10))
 	}
-	return c.try(ctx)
+	return nil
 }
 
 // check returns an error if etcd does not take the operation even alone.
@@ -233,8 +220,8 @@ func (s *Store) setConflict(rev int64) {
 	s.conflict = rev
 }
 
-// transact performs a transaction that reads the head if its conditions do not hold. It
-// asks other nodes as long as none has received it.
+// transact performs a transaction that reads the head if its conditions do not hold. It is
+// sent again as long as no node has received it.
 func (s *Store) transact(ctx context.Context, limit time.Duration, ifs []clientv3.Cmp, then []clientv3.Op) (*clientv3.TxnResponse, error) {
 	op := clientv3.OpTxn(ifs, then, []clientv3.Op{clientv3.OpGet(s.prefix + headKey)})
 	for again := 0; ; again++ {
@@ -253,8 +240,8 @@ func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	return r.Responses[0].GetResponseRange().Kvs
 }
 
-// isLatest returns the conditions that the head is h, written at rev. In another cluster,
-// or in this one after a restore, another head may have that revision.
+// isLatest returns the conditions that the head is h, written at rev. After a restore
+// another head may have that revision.
 func (s *Store) isLatest(rev int64, h head) []clientv3.Cmp {
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev),

@@ -60,11 +60,13 @@ func isEarlier(key string) bool {
 func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	d := newStep(events[0].Kv.ModRevision)
 	keys := 0
+	var broken error // of a key; the head decides whether it counts
 	for _, e := range events {
 		switch key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); {
 		case isEarlier(key):
 		case key != headKey:
 			keys++
+			broken = cmp.Or(broken, d.read(s.prefix, e.Kv, e.Type == clientv3.EventTypeDelete))
 		case e.Type == clientv3.EventTypeDelete:
 			return d, s.absent()
 		default:
@@ -90,13 +92,8 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 		s.log.Error("etcd has not reported every key of a commit; loading everything", "revision", d.rev, "keys", keys, "of", d.head.Keys)
 		d.reload = true
 		return d, nil
-	}
-	for _, e := range events {
-		if key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); key != headKey && !isEarlier(key) {
-			if err := d.read(s.prefix, e.Kv, e.Type == clientv3.EventTypeDelete); err != nil {
-				return d, err
-			}
-		}
+	case broken != nil:
+		return d, broken
 	}
 	d.sort()
 	d.batch.Rev, d.batch.After = storage.Rev(d.rev), storage.Rev(d.head.Prev)

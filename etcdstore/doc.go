@@ -13,55 +13,53 @@
 //	the URL of a database                      url.go
 //	calls to etcd, and their errors            cluster.go, errors.go
 //	the keys and their values                  keys.go
-//	read everything at one revision            load.go
 //	from changes to keys                       plan.go
 //	one transaction, and its outcome           commit.go, resolve.go
-//	from events of keys to changes             decode.go
+//	from keys to changes                       decode.go
+//	load everything at one revision            load.go
 //	follow other replicas                      watch.go
 //	a new database                             import.go
 //
 // # Keys
 //
-// All keys begin with the path of the URL and a slash. The segments that are names,
-// ids or position keys are escaped: "/", "%" and control characters are %XX.
+// All keys begin with the path of the URL and a slash. In names and ids "/", "%" and
+// control characters are %XX.
 //
 //	head                       a JSON object, see type head
 //	rules                      the JSON Schema; absent: there are no rules
-//	c/000002/drivers           a top-level member by its place: the value of an object
+//	c/000002/drivers           a top-level member by its rank: the value of an object
 //	                           or a scalar; of a collection [], or ["slug"] if its ids
-//	                           are in the member slug
+//	                           are in the field slug
 //	r/drivers/000000000007/42  a record by its place and its key
 //
-// This is layout 2. In layout 1 large values could be in parts under p/, and the parts of
-// large batches under t/, named by head.Open until they were in the records. A database
-// that has any is refused. Without, layout 1 is read, and the next commit makes it layout 2,
-// to which earlier versions do not write. Keys under t/ that no head names do not count.
+// This is layout 2. Layout 1 could have large values in parts under p/, and large batches
+// under t/, named by head.Open. A database with either is refused. Otherwise layout 1 is
+// read, and the next commit makes it layout 2, which earlier versions do not write. Keys
+// under t/ that no head names do not count.
 //
-// The places are in the keys, so the order of keys is the order of the file. A place
-// never changes: a record that is replaced keeps it, a new one gets the next, and a
-// deleted one leaves a gap. A collection that is replaced as a whole continues after
-// its last place. Keys of records are stored and not computed, because replicas that
-// load at different times must agree on them.
+// The order of keys is the order of the file. A place never changes: a record that is
+// replaced keeps it, a new one gets the next, and a deleted one leaves a gap. Keys of
+// records are stored and not computed, because replicas that load at different times
+// must agree on them.
 //
 // # A commit
 //
-// A commit is one transaction: if the head is still that of the base, it writes the
-// head and the keys of what changed. Nested transactions carry 4,032 operations. What is
-// larger than that, or than about a mebibyte, is refused. Only an import, which makes a
-// database, needs several transactions: the last one writes the head.
+// A commit is one transaction: if the head has not changed since the base, it writes the
+// head and the keys of the changes. Nested transactions carry 4,032 operations. A commit
+// with more, or with more than about a mebibyte, is refused. Only an import, which makes
+// a database, needs several transactions: the last one writes the head.
 //
-// If etcd does not report the outcome of a transaction, the store finds it out (see
-// resolve.go): it writes a head with nothing else, after which the transaction cannot
-// succeed any more, or it reads from the chain of heads which one was first. The
-// client of etcd repeats a write only if it was not sent, or if a server canceled it.
-// Repeated writes do no harm, because each is conditional on the head.
+// If etcd does not report the outcome of a transaction, resolve.go finds it out: it
+// writes a head with nothing else, after which the transaction cannot succeed any more,
+// or it reads from the chain of heads which one was first. Writes may be repeated,
+// because each is conditional on the head.
 //
 // # Invariants
 //
-//   - I1: What changes the contents is a transaction that compares the head and its
-//     revision with those of its base, and writes the head. No two heads are equal, so
-//     nothing is written on another database or on one that was restored, whose head
-//     happens to have the same revision.
+//   - I1: The contents change only in a transaction that writes the head, on the
+//     condition that the head and its revision are the base. No two heads are equal, so
+//     nothing is written to another database, or to a restored one, whose head happens
+//     to have the same revision.
 //   - I2: head.Prev is the revision of the previous head. Followers check each link of
 //     this chain, and read everything if one is missing.
 //   - I3: The contents at a revision are a function of the keys at that revision.
@@ -69,21 +67,18 @@
 //     before the places that the transaction puts.
 //   - I5: The revision of a collection is the one at which its key under c/ was
 //     written last.
-//   - I6: A commit is acknowledged after etcd answered, when a majority of its nodes has
-//     it on disk.
+//   - I6: A commit is acknowledged after etcd answers, when most nodes have it on disk.
 //   - I7: Latest is a linearizable read of the head.
-//   - I8: What a follower shows moves forward only, along the chain of heads or by a
-//     load of everything.
-//   - I9: head.Keys is the number of keys under c/, r/ and of rules that the
-//     transaction of the head wrote or deleted. A follower that receives another
-//     number reads everything: before 3.5.16, etcd loses the deletes of a revision to
-//     which it was compacted.
+//   - I8: A follower moves forward only, along the chain of heads or by a load of
+//     everything.
+//   - I9: head.Keys is the number of keys other than the head that its transaction wrote
+//     or deleted. A follower that receives another number reads everything: before
+//     3.5.16, etcd loses the deletes of a revision to which it was compacted.
 //
 // # Other writers
 //
-// A hand edit with etcdctl changes a key and not the head. Each replica that sees it, or
-// loads it, tries to commit a head that makes every replica read everything
-// (head.Reload). One that may not write reads everything with the next head of another.
-// A value that is not JSON stops writes until it is corrected; reads continue with the
-// last good state.
+// A hand edit with etcdctl changes a key and not the head. Each replica that sees it tries
+// to commit a head that makes every replica read everything (head.Reload). One that may
+// not write reads everything with the next head. A value that is not JSON stops writes
+// until it is corrected; reads continue with the last good state.
 package etcdstore

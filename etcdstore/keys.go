@@ -26,7 +26,7 @@ const (
 	placeDigits = 12
 )
 
-// defaultIDMember is the member with the ids of a collection unless KeyBy says
+// defaultIDMember is the field with the ids of a collection unless KeyBy says
 // otherwise.
 const defaultIDMember = "id"
 
@@ -123,7 +123,7 @@ func collectionValue(idMember string) []byte {
 	return append(rawjson.AppendQuote([]byte("["), idMember), ']')
 }
 
-// idMemberOf returns the member that the value of a collection under c/ names.
+// idMemberOf returns the field that the value of a collection under c/ names.
 func idMemberOf(value jsontext.Value) string {
 	for v := range rawjson.Elements(value) {
 		if name, ok := rawjson.Text(v); ok {

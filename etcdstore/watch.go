@@ -21,8 +21,8 @@ const keepBatches = 256
 // instead. Etcd sends up to 1,000 revisions in one response, each of up to a megabyte.
 const maxBehind = 64
 
-// Watch implements storage.SharedStore. A goroutine that ends with the call receives the
-// events of etcd.
+// Watch implements storage.SharedStore. A goroutine receives the events of etcd until
+// the call ends.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -40,11 +40,10 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 			err := f.stale()
 			var failed error
 			if !ok {
-				var b storage.Batch
-				if b, failed = s.load(ctx); failed == nil {
-					batches = []storage.Batch{b}
+				batches = make([]storage.Batch, 1)
+				if batches[0], failed = s.load(ctx); failed != nil {
+					batches, err = nil, failed
 				}
-				err = cmp.Or(failed, err)
 			}
 			if reported != nil && err == nil && len(batches) == 0 {
 				batches = []storage.Batch{{Rev: after, After: after}}
@@ -56,23 +55,23 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				}
 				s.show(b.Rev)
 			}
-			if err != nil && !(reported != nil && err.Error() == reported.Error()) && !(errors.Is(err, storage.ErrAway) && errors.Is(reported, storage.ErrAway)) {
-				reported = err // each node that is away may have an error of its own
+			away := errors.Is(err, storage.ErrAway) && errors.Is(reported, storage.ErrAway) // the causes may differ
+			if err != nil && !away && (reported == nil || err.Error() != reported.Error()) {
+				reported = err
 				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, err) {
 					return
 				}
 			}
 			if failed != nil {
 				wait(ctx, time.After(reloadAfter))
-			} else {
-				wait(ctx, more)
 			}
+			wait(ctx, more)
 		}
 	}
 }
 
-// Since implements storage.SharedStore. It has the batches that a running Watch has
-// received, or is about to receive, and loads the contents otherwise.
+// Since implements storage.SharedStore. It yields what a running Watch receives, or else
+// loads the contents.
 func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		s.mu.Lock()
@@ -107,8 +106,8 @@ func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 	}
 }
 
-// await returns the batches after a revision up to another as soon as a feed has them, or
-// nil if it does not get them. feed may be nil.
+// await waits for the batches after a revision up to another. It returns nil if the feed,
+// which may be nil, does not get them.
 func await(ctx context.Context, feed *storage.Feed, after, latest storage.Rev) []storage.Batch {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -139,8 +138,8 @@ func (s *Store) setFeed(feed *storage.Feed) {
 	s.feed = feed
 }
 
-// A follower receives the events of the keys of a Store while Watch runs. Where it does
-// not know what changed, it has Watch load the contents.
+// A follower receives the events of the keys of a Store while Watch runs. If it does not
+// know what changed, it makes Watch load the contents.
 type follower struct {
 	*Store
 	feed  *storage.Feed
@@ -151,7 +150,7 @@ type follower struct {
 	count   int64 // head.Count of that, or less
 	from    int64 // the next revision to watch
 	edited  int64 // the revision of a hand edit that is not shown yet, or 0
-	asked   bool  // whether etcd refuses commits
+	checked bool  // whether etcd refuses commits is known
 	refused error // what Writable returned before
 }
 
@@ -159,7 +158,7 @@ type follower struct {
 func (s *Store) newFollower(after int64) *follower {
 	f := &follower{
 		Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), began: time.Now(),
-		last: after, from: after + 1, asked: s.readOnly,
+		last: after, from: after + 1, checked: s.readOnly,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +197,8 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// approach prepares for a watch, and reports whether one is of use. If many commits were
-// missed, it has the contents loaded, because receiving them would need more memory.
+// approach prepares for a watch, and reports whether the cluster can be watched. If many
+// commits were missed, it makes Watch load the contents, which needs less memory.
 func (f *follower) approach(ctx context.Context) bool {
 	rev, h, err := f.probe(ctx)
 	if isAway(err) || f.lost() != nil {
@@ -213,10 +212,9 @@ func (f *follower) approach(ctx context.Context) bool {
 }
 
 // receive receives events until the watch of etcd ends, or the cluster does not answer.
-//
-// After a break it goes on after the last event. The revision of a response does not
-// say that there are no events before it: a watch that is far behind receives several
-// responses, all with the latest revision.
+// The next one goes on after the last event. The revision of a response does not say that
+// there are no events before it: a watch that is far behind receives several responses,
+// all with the latest revision.
 func (f *follower) receive(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -243,7 +241,7 @@ func (f *follower) receive(ctx context.Context) {
 			latest = 0
 		case <-tick.C:
 			rev, _, err := f.probe(ctx)
-			if isAway(err) || f.last < latest { // the watch hangs
+			if isAway(err) || f.last < latest { // no event since the last probe: the watch hangs
 				return
 			}
 			latest = rev
@@ -297,8 +295,8 @@ func (f *follower) reset(rev int64, h *head) {
 	f.publish(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
 }
 
-// skip makes the next watch begin now, because etcd does not have what came before any
-// more. If the head is the same, others have written, or somebody has written past pickup.
+// skip makes the next watch begin at the current revision, because etcd has compacted the
+// earlier ones. If the head is the same, a hand edit may have been among them.
 func (f *follower) skip(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -314,8 +312,8 @@ func (f *follower) skip(ctx context.Context) {
 	f.from = asOf + 1
 }
 
-// commitReload commits a head for a hand edit, so that every replica loads it. A store
-// that may not write loads the contents with the next head instead.
+// commitReload commits a head that makes every replica load a hand edit. A store that may
+// not write loads it with the next head instead.
 func (f *follower) commitReload(ctx context.Context) error {
 	if f.readOnly {
 		return nil
@@ -338,14 +336,14 @@ func (f *follower) commitReload(ctx context.Context) error {
 	}
 }
 
-// probe reads the head, and has Watch look whether what it shows is old. At the start, and
-// while etcd refuses commits, it also asks whether it does.
+// probe reads the head, and wakes Watch, which may have to report that its state is stale.
+// At the start, and while etcd refuses commits, it also checks whether it does.
 func (f *follower) probe(ctx context.Context) (rev int64, h head, err error) {
 	call, cancel := context.WithTimeout(ctx, 2*readTime)
 	defer cancel()
 	rev, h, _, err = f.latest(call)
-	if f.failure(err) == nil && (!f.asked || f.Writable() != nil) {
-		f.asked = f.checkWritable(call)
+	if f.failure(err) == nil && (!f.checked || f.Writable() != nil) {
+		f.checked = f.checkWritable(call)
 	}
 	refused := f.Writable()
 	switch {

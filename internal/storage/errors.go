@@ -17,12 +17,12 @@ var (
 	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")
-	ErrReadOnly = errors.New("read-only")    // by configuration, or by the disk
-	ErrFull     = errors.New("disk full")    // nothing was changed
-	ErrBusy     = errors.New("busy")         // the queue is full, or a save is in progress: try again
-	ErrInUse    = errors.New("in use")       // another server holds the file
-	ErrUnsure   = errors.New("outcome open") // the change may or may not be durable
-	ErrAway     = errors.New("out of reach") // a SharedStore does not answer; nothing was changed; see AwayError
+	ErrReadOnly = errors.New("read-only")       // by configuration, or by the disk
+	ErrFull     = errors.New("disk full")       // nothing was changed
+	ErrBusy     = errors.New("busy")            // the queue is full, or a save is in progress: try again
+	ErrInUse    = errors.New("in use")          // another server holds the file
+	ErrUnsure   = errors.New("outcome unknown") // the change may or may not be durable
+	ErrAway     = errors.New("unreachable")     // a SharedStore does not answer; nothing was changed; see AwayError
 )
 
 // A BrokenError reports where a file stops being JSON.

@@ -11,16 +11,12 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// PositionKey returns the key of an element that has no usable id of its own:
-// n is its place in the array when it was loaded. No URL contains it, and no id
-// equals it.
-func PositionKey(n int) string { return "\x00" + strconv.Itoa(n) }
-
-// IsPositionKey reports whether key was made by PositionKey.
+// IsPositionKey reports whether key is the key of an element that has no usable id of its
+// own: NUL and its position in the array when it was loaded. No URL contains it, and no
+// id equals it.
 func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
-// ID returns the id of an element as text: the value of its top-level member
-// called name. Usable are numbers, as they are spelled, and strings that are not
+// ID returns the id of an element as text: the value of its field called name. Usable are numbers, as they are spelled, and strings that are not
 // empty and do not begin with NUL. The value must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
 	v, _ := rawjson.Member(value, name)
@@ -38,8 +34,7 @@ type Keys struct {
 	others map[string]struct{} // the other ids
 }
 
-// NewKeys returns Keys for an array whose elements carry their id in the member
-// called name.
+// NewKeys returns Keys for an array whose elements carry their id in the field called name.
 func NewKeys(name string) *Keys {
 	return &Keys{name: name, others: make(map[string]struct{})}
 }
@@ -57,7 +52,7 @@ func (k *Keys) Give(id string) string {
 	if id != "" && k.take(id) {
 		return id
 	}
-	return PositionKey(n)
+	return "\x00" + strconv.Itoa(n)
 }
 
 // take adds id and reports whether it is new. Most ids are counted up, or are

@@ -35,9 +35,9 @@ type Store interface {
 	// error wrapping ErrConflict; Load then returns the newer contents.
 	Commit(ctx context.Context, base Rev, updates ...[]Change) (Rev, error)
 
-	// Watch yields every batch after rev, in order, until ctx is done: those of
-	// Commit and those of external edits. A store that does not know what changed
-	// yields a batch with Reset set, which may replace several.
+	// Watch yields every batch after rev, in order, until ctx is done, for commits
+	// and for external edits. A store that does not know what changed yields a
+	// batch with Reset set, which may replace several.
 	//
 	// An error reports that the store cannot be read at present (a hand edit that
 	// does not parse: ErrBroken) and does not end the sequence; the next batch
@@ -45,11 +45,11 @@ type Store interface {
 	// the last revision if the contents are the same as before.
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
-	// KeyBy sets which member carries the ids of a collection's elements;
+	// KeyBy sets which field carries the ids of a collection's elements;
 	// before the first call it is "id". The elements get new keys, in a new
-	// revision. The store may call member until the next KeyBy; it must always
-	// return the same. An error wraps ErrShape: the store cannot use these members.
-	KeyBy(member func(collection string) string) error
+	// revision. The store may call field until the next KeyBy; it must always
+	// return the same. An error wraps ErrShape: the store cannot use these fields.
+	KeyBy(field func(collection string) string) error
 }
 
 // A SharedStore is a Store of a database that several processes use at the same
@@ -71,7 +71,7 @@ type Store interface {
 // confirmed as the latest for a few seconds, and a batch when it is again.
 //
 // KeyBy changes nothing: its error reports that a collection has its ids in another
-// member. The members become those of later collections.
+// field. The fields apply to later collections.
 type SharedStore interface {
 	Store
 
@@ -86,8 +86,8 @@ type SharedStore interface {
 	Since(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
 	// CommitRules is Commit with other rules from that revision on; empty: none.
-	// idMember returns the members with the ids under these rules. A collection
-	// whose ids are in another member than before is among changes as a whole, and
+	// idMember returns the fields with the ids under these rules. A collection
+	// whose ids are in another field than before is among changes as a whole, and
 	// its elements get new keys.
 	CommitRules(ctx context.Context, base Rev, rules []byte, idMember func(collection string) string, changes []Change) (Rev, error)
 
@@ -138,7 +138,7 @@ type Collection struct {
 }
 
 // NewCollection returns the top-level member with that name and value. Its
-// elements carry their ids in the member called idMember.
+// elements carry their ids in the field called idMember.
 func NewCollection(name string, value jsontext.Value, idMember string) Collection {
 	c := Collection{Name: name, Kind: KindOf(name, value), Value: value}
 	if c.Kind == Array {
