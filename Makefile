@@ -48,10 +48,10 @@ lint:
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: compare pickup with its floors and both json-servers and write
-## internal/bench/RESULTS.md; takes an hour or more, BENCH=-quick a few minutes
+## internal/bench/RESULTS.md; takes less than half an hour, BENCH=-quick a few minutes
 BENCH ?= -out internal/bench/RESULTS.md
 bench:
-	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk npm:npm'
+	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell etcd:etcd-server'
 	$(GO) run ./internal/bench $(BENCH)
 
 ## benchmarks: run the Go benchmarks (COUNT=10 for benchstat); those of filestore depend on the disk

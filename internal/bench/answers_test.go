@@ -108,14 +108,16 @@ func TestVerdict(t *testing.T) {
 		{target: target{of: peer0, least: 20}, mine: 199, want: ""}, // json-server 0.17 was not measured
 		{target: target{of: floor, most: 1.5}, mine: 150, want: "at most 1.5 × floor: met"},
 		{target: target{of: floor, most: 1.5}, mine: 151, want: "at most 1.5 × floor: **missed**"},
+		{target: target{of: floor, cpu: 0.5}, mine: 1, want: "at least 0.5 × floor in CPU time: met"},
+		{target: target{of: floor, cpu: 0.51}, mine: 1000, want: "at least 0.51 × floor in CPU time: **missed**"},
 		{target: target{most: 50}, mine: 50, want: "at most 50.0 ms: met"},
 		{target: target{most: 50}, mine: 51, want: "at most 50.0 ms: **missed**"},
 	} {
 		r := &row{unit: "ms", targets: []target{test.target}, samples: map[string][]sample{
-			floor: {{value: 1000}, {value: 100}, {value: 1}},
+			floor: {{value: 1000, cpu: 10}, {value: 100, cpu: 10}, {value: 1, cpu: 10}},
 			peer1: {{value: 10}},
 		}}
-		if got := r.verdict(sample{value: test.mine}); got != test.want {
+		if got := r.verdict(sample{value: test.mine, cpu: 20}); got != test.want {
 			t.Errorf("%+v, %v: %q, want %q", test.target, test.mine, got, test.want)
 		}
 	}

@@ -43,11 +43,8 @@ func (b *bench) describe(busy string) (string, error) {
 	if b.peers {
 		fmt.Fprintf(&s, "- the json-servers run on Node %s\n", output(b.node, "--version"))
 	}
-	others := ""
-	if b.others != b.rounds {
-		others = fmt.Sprintf(" (%d for rows without a target)", b.others)
-	}
-	fmt.Fprintf(&s, "- %d rounds%s of %v for each figure; reads by wrk with %d connections (json-servers: %d where an answer takes a second)\n", b.rounds, others, b.duration, readers, fewReaders)
+	fmt.Fprintf(&s, "- %v for each measurement, in %d rounds where a target compares with another program, in %d for other targets, else in %d; json-servers next to a floor in one; reads by wrk with %d connections (json-servers: %d where an answer takes a second)\n",
+		b.duration, b.rounds, min(b.rounds, 3), b.others, readers, fewReaders)
 	return s.String(), nil
 }
 

@@ -3,14 +3,15 @@
 // Bench compares pickup with both json-servers and with floors: programs that
 // do the same work without knowing what it means (see internal/bench/floor).
 //
-//	make bench                                  everything, in an hour or more
-//	go run ./internal/bench -others 1           one round of rows without a target: 20 minutes
+//	make bench                                  everything, in less than half an hour
+//	go run ./internal/bench -others 5           as many rounds of rows without a target: an hour
 //	go run ./internal/bench -quick              one short round of the smaller sizes
 //	go run ./internal/bench -only 'GET|filter'  the rows whose names match
 //
-// Every figure is the median of several rounds, and every target is a ratio
-// within one run. The contestants take turns within a round, so that other load
-// on the machine affects all of them. The load comes from another process: wrk,
+// A figure is the median of several rounds: of five where pickup is compared with the
+// floor, of three for other targets, else it is of one round. json-servers are measured
+// once next to a floor. The contestants take turns within a round, so that other load on
+// the machine affects all of them. The load comes from another process: wrk,
 // or this one. Answers are checked: a wrong answer of pickup or of a floor fails
 // the run, one of a json-server is noted in the table.
 //
@@ -43,11 +44,11 @@ type config struct {
 func main() {
 	var c config
 	sizes := flag.String("sizes", "10K,1M,10M,100M", "file sizes")
-	clients := flag.String("clients", "1,8,64,512", "numbers of concurrent writers")
+	clients := flag.String("clients", "1,64,512", "numbers of concurrent writers")
 	only := flag.String("only", "", "measure only rows whose names match this regular expression")
 	quick := flag.Bool("quick", false, "measure one short round of 10K and 1M with 1 and 64 clients")
-	flag.IntVar(&c.rounds, "rounds", 5, "rounds per row; the median counts")
-	flag.IntVar(&c.others, "others", -1, "rounds of rows without a target; 0 leaves them out, -1 is the value of -rounds")
+	flag.IntVar(&c.rounds, "rounds", 5, "rounds of a row that compares with another program, at most three of other targets; the median counts")
+	flag.IntVar(&c.others, "others", 1, "rounds of rows without a target; 0 leaves them out")
 	flag.DurationVar(&c.duration, "duration", 2*time.Second, "duration of one measurement")
 	flag.BoolVar(&c.peers, "peers", true, "measure the json-servers too")
 	flag.StringVar(&c.out, "out", "", "write the table to this file, too")
@@ -58,9 +59,6 @@ func main() {
 		for name, value := range short {
 			flag.Set(name, value)
 		}
-	}
-	if c.others < 0 {
-		c.others = c.rounds
 	}
 	err := c.parse(*sizes, *clients, *only)
 	if err == nil {

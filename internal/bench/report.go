@@ -28,10 +28,12 @@ type sample struct {
 }
 
 // A target is a goal for pickup: at least or at most a multiple of what another
-// contestant reaches or, if of is "", at most a value in the unit of the row.
+// contestant reaches, or at least of its operations per second of CPU time or, if of is
+// "", at most a value in the unit of the row.
 type target struct {
 	of    string
 	least float64
+	cpu   float64
 	most  float64
 }
 
@@ -43,18 +45,28 @@ func (b *bench) row(name, unit string, targets ...target) *row {
 	return r
 }
 
-// times returns how often rows that share a measurement are measured. A nil row
-// is not selected.
+// times returns how often rows that share a measurement are measured: most often if
+// pickup is compared with another contestant, whose figures vary, too. A nil row is not
+// selected.
 func (b *bench) times(rows ...*row) (n int) {
 	for _, r := range rows {
-		if r == nil {
-			continue
-		}
-		if n = max(n, b.others); len(r.targets) > 0 {
+		switch {
+		case r == nil:
+		case slices.ContainsFunc(r.targets, func(t target) bool { return t.of != "" }):
 			return b.rounds
+		case len(r.targets) > 0:
+			n = max(n, min(b.rounds, 3))
+		default:
+			n = max(n, b.others)
 		}
 	}
 	return n
+}
+
+// takesPart reports whether a contestant is measured in a round. Where pickup is compared
+// with the floor, one round of the json-servers is enough: they are much slower.
+func (r *row) takesPart(who string, round int) bool {
+	return round == 0 || who != peer0 && who != peer1 || !slices.ContainsFunc(r.targets, func(t target) bool { return t.of != peer0 && t.of != peer1 })
 }
 
 // add adds a measurement to the row, unless it is nil: not selected.
@@ -168,11 +180,14 @@ func (r *row) verdict(mine sample) string {
 			text, holds = fmt.Sprintf("at most %s %s", formatNumber(t.most), r.unit), mine.value <= t.most
 		} else {
 			other := median(r.samples[t.of])
-			if other.value == 0 {
+			if other.value == 0 || t.cpu > 0 && mine.cpu == 0 {
 				continue
 			}
 			text, holds = fmt.Sprintf("at least %.2g × %s", t.least, t.of), mine.value >= t.least*other.value
-			if t.most > 0 {
+			switch {
+			case t.cpu > 0:
+				text, holds = fmt.Sprintf("at least %.2g × %s in CPU time", t.cpu, t.of), float64(other.cpu) >= t.cpu*float64(mine.cpu)
+			case t.most > 0:
 				text, holds = fmt.Sprintf("at most %.2g × %s", t.most, t.of), mine.value <= t.most*other.value
 			}
 		}

@@ -88,7 +88,7 @@ func (b *bench) patchAndWait(p *process, all *followers, records int) ([]time.Du
 	defer writer.conn.Close()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	n := min(int(5*b.duration/(10*time.Millisecond)), 1000) // as many as the history has
+	n := min(int(2*b.duration/(10*time.Millisecond)), 1000) // as many as the history has
 	for i := range n {
 		<-tick.C
 		if _, err := patch(writer, 0, i, records); err != nil {
@@ -119,13 +119,15 @@ func (b *bench) manyStreams(n int) error {
 	return nil
 }
 
+const eachSecond = 7 // PATCHes of a measurement with many streams
+
 func (b *bench) manyStreamsOnce(n int, last, memory, writes *row) error {
 	p, _, records, err := b.launchOn(ours, "streams.json", 10_000)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	alone, err := p.patchEachSecond(1, 15, records)
+	alone, err := p.patchEachSecond(1, eachSecond, records)
 	if err != nil {
 		return err
 	}
@@ -135,13 +137,13 @@ func (b *bench) manyStreamsOnce(n int, last, memory, writes *row) error {
 		return err
 	}
 	defer all.close()
-	watched, err := p.patchEachSecond(2, 15, records)
+	watched, err := p.patchEachSecond(2, eachSecond, records)
 	if err != nil {
 		return err
 	}
 	memory.add(ours, sample{value: (p.memory("VmRSS") - before) / 1e3 / float64(n)})
 	writes.add(ours, sample{value: float64(watched) / float64(alone)})
-	delays, err := all.delays(p, 15)
+	delays, err := all.delays(p, eachSecond)
 	if err != nil {
 		return err
 	}
