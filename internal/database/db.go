@@ -127,6 +127,32 @@ func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
 // whichever is later.
 func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
 
+// KeepSnapshot keeps the present state under a name, in place of the snapshot
+// that has the name. check is called with that one, or with nil, and may refuse.
+// The error wraps ErrMemory if there are too many snapshots, or if they hold too
+// many values that have been replaced since.
+func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
+	n := &db.namedSnapshots
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old, others := splitName(n.list, name)
+	if err := check(old); err != nil {
+		return nil, err
+	}
+	replaced := db.history.replacedSize() // before the state, or a little less than there
+	now := db.Snapshot()
+	switch {
+	case len(others) >= maxSnapshots:
+		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
+	case heldBySnapshots(others, replaced) > maxPinned:
+		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
+			maxPinned>>20, ErrMemory)
+	}
+	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.source.now(), kept: keptState{now.size(), replaced}}
+	n.list = append(others, s)
+	return s, nil
+}
+
 // Schema returns the rules, or nil if there are none.
 func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 
@@ -371,7 +397,7 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
-	tx.db, tx.source = db, db.source
+	tx.history, tx.edits, tx.source = db.history, &db.edits, db.source
 	return tx
 }
 

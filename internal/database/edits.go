@@ -86,12 +86,11 @@ func (es *edits) find(rev storage.Rev) *keptEdit {
 	return es.kept[i]
 }
 
-// Edits returns the edits by hand that have undone acknowledged writes and are kept,
-// oldest first, unless that was put back or dismissed.
-func (db *DB) Edits() (open []Edit) {
-	db.edits.mu.Lock()
-	defer db.edits.mu.Unlock()
-	for _, e := range db.edits.kept {
+// open returns the edits of which something has not been put back, oldest first.
+func (es *edits) open() (open []Edit) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	for _, e := range es.kept {
 		if len(e.undone) > 0 {
 			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
 		}
@@ -99,20 +98,16 @@ func (db *DB) Edits() (open []Edit) {
 	return open
 }
 
-// DismissEdit removes an edit from Edits, and reports whether it was there. It can
-// still be undone while it is kept.
-func (db *DB) DismissEdit(rev storage.Rev) bool {
-	e := db.edits.find(rev)
-	db.edits.mu.Lock()
-	open := e != nil && len(e.undone) > 0
-	if open {
-		e.undone = nil
+// dismiss closes an edit, and reports whether it was open.
+func (es *edits) dismiss(rev storage.Rev) bool {
+	e := es.find(rev)
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if e == nil || len(e.undone) == 0 {
+		return false
 	}
-	db.edits.mu.Unlock()
-	if open {
-		db.Wake()
-	}
-	return open
+	e.undone = nil
+	return true
 }
 
 // changes returns the changes of the edit, however many they are.

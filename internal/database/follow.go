@@ -1,9 +1,11 @@
 package database
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"slices"
 
@@ -80,7 +82,10 @@ func (db *DB) apply(b storage.Batch) (err error) {
 	next, d := (*Snapshot)(nil), (*difference)(nil)
 	switch {
 	case db.shared != nil && !b.Reset:
-		if next, d, err = base.follow(b); err == nil && len(b.Changes) == 0 {
+		if b.After != base.rev || b.Rules != nil && !bytes.Equal(b.Rules, base.stored.text) {
+			return fmt.Errorf("the batch %d does not follow the state %d", b.Rev, base.rev)
+		}
+		if next, d, err = base.next(b); err == nil && len(b.Changes) == 0 {
 			db.now.Store(next)
 			db.history.wake() // the revision of the current state is another one
 			return nil
@@ -221,3 +226,17 @@ func (db *DB) setErr(err error) {
 // Wake wakes the followers although there is no new revision: something else that they
 // report has changed.
 func (db *DB) Wake() { db.history.wake() }
+
+// Edits returns the edits by hand that have undone acknowledged writes and are kept,
+// oldest first, unless that was put back or dismissed.
+func (db *DB) Edits() []Edit { return db.edits.open() }
+
+// DismissEdit removes an edit from Edits, and reports whether it was there. It can
+// still be undone while it is kept.
+func (db *DB) DismissEdit(rev storage.Rev) bool {
+	dismissed := db.edits.dismiss(rev)
+	if dismissed {
+		db.Wake()
+	}
+	return dismissed
+}

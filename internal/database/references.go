@@ -1,12 +1,8 @@
 package database
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -106,22 +102,11 @@ func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	if len(ids) == 0 {
 		return ", which has none"
 	}
-	sought, err := strconv.ParseFloat(id, 64)
-	distance := func(other string) float64 {
-		if n, e := strconv.ParseFloat(other, 64); e == nil && err == nil {
-			return math.Abs(n - sought)
-		}
-		return 1e6 + float64(spell.Distance(id, other))
-	}
-	away := make(map[string]float64, len(ids))
-	for _, other := range ids {
-		away[other] = distance(other)
-	}
-	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(away[a], away[b]) })
 	if len(ids) == 1 {
 		return "; the only id is " + rawjson.Shorten(ids[0])
 	}
-	near := ids[:min(maxNear, len(ids))]
+	near := spell.NearestIDs(id, ids)
+	near = near[:min(maxNear, len(near))]
 	for i := range near {
 		near[i] = rawjson.Shorten(near[i])
 	}

@@ -1,7 +1,6 @@
 package database
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,15 +28,6 @@ func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
 		}
 	}
 	return next, nil
-}
-
-// follow returns the snapshot after a batch with changes, and its difference from
-// s. It returns an error if the batch is not the next one or has other rules.
-func (s *Snapshot) follow(b storage.Batch) (*Snapshot, *difference, error) {
-	if b.After != s.rev || b.Rules != nil && !bytes.Equal(b.Rules, s.stored.text) {
-		return nil, nil, fmt.Errorf("the batch %d does not follow the state %d", b.Rev, s.rev)
-	}
-	return s.next(b)
 }
 
 // commitShared commits updates from the beginning of a group to a shared store, and returns

@@ -1,7 +1,6 @@
 package database
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -64,32 +63,6 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 		return list[i], slices.Delete(others, i, i+1)
 	}
 	return nil, others
-}
-
-// KeepSnapshot keeps the present state under a name, in place of the snapshot
-// that has the name. check is called with that one, or with nil, and may refuse.
-// The error wraps ErrMemory if there are too many snapshots, or if they hold too
-// many values that have been replaced since.
-func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
-	n := &db.namedSnapshots
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	old, others := splitName(n.list, name)
-	if err := check(old); err != nil {
-		return nil, err
-	}
-	replaced := db.history.replacedSize() // before the state, or a little less than there
-	now := db.Snapshot()
-	switch {
-	case len(others) >= maxSnapshots:
-		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
-	case heldBySnapshots(others, replaced) > maxPinned:
-		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
-			maxPinned>>20, ErrMemory)
-	}
-	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.source.now(), kept: keptState{now.size(), replaced}}
-	n.list = append(others, s)
-	return s, nil
 }
 
 // ForgetSnapshot drops the snapshot with that name. check is called with it, or

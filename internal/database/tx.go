@@ -29,11 +29,12 @@ type Tx struct {
 	referrers []referrer                      // whose references the end of the Tx checks
 	place     func(schema.Fault) schema.Fault // see Within; nil: faults stay as they are
 
-	db     *DB
-	source *source
-	time   time.Time   // that it writes, zero if it has not yet
-	undoes storage.Rev // what it reverts, 0 if nothing
-	last   bool        // whether no other update may follow in its commit, whose state it promises
+	history *history
+	edits   *edits
+	source  *source
+	time    time.Time   // that it writes, zero if it has not yet
+	undoes  storage.Rev // what it reverts, 0 if nothing
+	last    bool        // whether no other update may follow in its commit, whose state it promises
 }
 
 // storageChanges returns the changes for Store.Commit.

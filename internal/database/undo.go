@@ -37,10 +37,10 @@ import (
 func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
 	var r *Revision
 	var err error
-	byHand := tx.db.edits.find(rev)
+	byHand := tx.edits.find(rev)
 	if byHand != nil {
 		r, err = tx.selectChanges(byHand, only)
-	} else if r, err = tx.db.history.undoable(rev); err == nil && len(only) > 0 {
+	} else if r, err = tx.history.undoable(rev); err == nil && len(only) > 0 {
 		err = refusePatch("", "only edits by hand are undone in part, and this revision is not one")
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // strictCost is the cost of finding a path in a record, for each byte.
 const strictCost = 8
 
-// Strict returns a *query.Error for the first unknown name in q: a property that
+// Strict returns a *query.Error for the first unknown name in q: a field that
 // neither a record of the collection nor the schema has, or something that is not a
 // relation. NewQuery accepts such names, because without a schema the next record
 // may have them.
@@ -43,9 +43,10 @@ func (s *Snapshot) Strict(q *query.Query) error {
 }
 
 // CheckFilters returns a *query.Error for the first filter of q on an unknown member
-// whose name is almost that of a known one, or that of a parameter without its
-// underscore. unknown has the other unknown members: the filters on them select nothing. A member is known if the rules have it, or if a record
-// of the collection has had it since db was opened.
+// whose name is almost the name of a known one, or of a parameter without its underscore.
+// unknown has the other unknown fields: the filters on them select nothing. A field is
+// known if the schema has it, or if a record of the collection has had it since db was
+// opened.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
 		if !s.Occurs(q.Collection, n.Path.Member()) {
@@ -65,10 +66,7 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 		if !ok || slices.Contains(known, name) {
 			continue
 		}
-		if c, err := s.array(q.Collection); err == nil {
-			known = append(known, c.indexes.memberNames()...)
-		}
-		known = append(known, rules.Known()...)
+		known = append(known, s.knownNames(q.Collection)...)
 		near := spell.NearName(name, known)
 		if parameter == name && s.Len(q.Collection) > 0 {
 			near = cmp.Or(query.WithUnderscore(name), near)
@@ -86,9 +84,13 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 
 // noMember returns the error that no record of a collection has what is named.
 func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
-	meant := s.didYouMeanMember(collection, n.Path.Names()[0])
-	if name := query.WithUnderscore(n.Name); name != "" && n.Parameter == n.Name {
-		meant = "; did you mean " + name + "?"
+	near := query.WithUnderscore(n.Name)
+	if n.Parameter != n.Name || near == "" {
+		near = spell.Nearest(n.Path.Names()[0], s.knownNames(collection))
+	}
+	meant := ""
+	if near != "" && near != n.Path.Names()[0] {
+		meant = "; did you mean " + near + "?"
 	}
 	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s", collection, rawjson.Shorten(n.Name), meant)}
 }
@@ -116,17 +118,13 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 	return false
 }
 
-// didYouMeanMember returns a suggestion for a misspelled member, or "".
-func (s *Snapshot) didYouMeanMember(collection, name string) string {
-	var known []string
+// knownNames returns the names of the fields that records of a collection or its schema
+// have.
+func (s *Snapshot) knownNames(collection string) (known []string) {
 	if c, err := s.array(collection); err == nil {
 		known = c.indexes.memberNames()
 	}
-	known = append(known, s.schema.Member(collection).Known()...)
-	if near := spell.Nearest(name, known); near != "" && near != name {
-		return "; did you mean " + near + "?"
-	}
-	return ""
+	return append(known, s.schema.Member(collection).Known()...)
 }
 
 // strictEmbed returns an error if a name is not a relation.

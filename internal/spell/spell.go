@@ -1,8 +1,11 @@
 package spell
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -112,4 +115,18 @@ func Distance(from, to string) int {
 		}
 	}
 	return d[len(a)][len(b)]
+}
+
+// NearestIDs returns ids sorted by their distance from one: numbers first if it is a
+// number.
+func NearestIDs(id string, ids []string) []string {
+	sought, err := strconv.ParseFloat(id, 64)
+	away := make(map[string]float64, len(ids))
+	for _, other := range ids {
+		away[other] = 1e6 + float64(Distance(id, other))
+		if n, e := strconv.ParseFloat(other, 64); e == nil && err == nil {
+			away[other] = math.Abs(n - sought)
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(ids), func(a, b string) int { return cmp.Compare(away[a], away[b]) })
 }
