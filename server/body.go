@@ -65,7 +65,7 @@ func (req *request) readText() ([]byte, error) {
 	if req.Request.ContentLength > req.MaxBody {
 		return nil, problem.TooLarge(req.MaxBody)
 	}
-	text, err := io.ReadAll(req.budgeted(http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody)))
+	text, err := io.ReadAll(&budgetReader{Reader: http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody), request: req})
 	if err != nil {
 		var over *http.MaxBytesError
 		switch {
@@ -77,6 +77,31 @@ func (req *request) readText() ([]byte, error) {
 			return nil, problem.NoMemory()
 		}
 		return nil, problem.New(http.StatusBadRequest, "The body ended before its announced length.")
+	}
+	return text, nil
+}
+
+// readNothing returns an error if the request has a body.
+func (req *request) readNothing() error {
+	text, err := req.readText()
+	if err == nil && len(text) > 0 {
+		err = problem.WrongShape("this request takes no body")
+	}
+	return err
+}
+
+// readJSON reads a body whose shape others check, as a JSON Patch.
+func (req *request) readJSON() (jsontext.Value, error) {
+	text, err := req.readText()
+	if err != nil {
+		return nil, err
+	}
+	b, err := decodeBody(text, req.MaxDepth)
+	if err != nil {
+		return nil, err
+	}
+	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create a record
+		return nil, problem.NoMemory()
 	}
 	return text, nil
 }
@@ -304,10 +329,8 @@ func (b *body) pointer(i int, p string) string {
 	return p
 }
 
-// budgeted returns a reader of a body that reserves what has arrived, not what was
-// announced: a client that stalls must not block others.
-func (req *request) budgeted(r io.Reader) io.Reader { return &budgetReader{Reader: r, request: req} }
-
+// A budgetReader reads a body and reserves what has arrived, not what was announced: a
+// client that stalls must not block others.
 type budgetReader struct {
 	io.Reader
 	request *request

@@ -3,9 +3,13 @@
 // Options configures a Handler. Start at routes.go, which declares the whole API. serve.go
 // runs a request to one of the routes: it enters the session that the request names, waits
 // for the revision that it asks for, and calls a handler. The handlers of a resource are in
-// a file with its name, and nothing but routes.go refers to them. They use request.go, the
-// request; query.go and body.go, which parse what was sent; update.go, one transaction; and
-// send.go, tag.go and errors.go, the answers. No files refer to one another in a circle.
+// a file with its name, and nothing but routes.go refers to them: read.go, list.go and
+// write.go have those for data; index.go, changes.go, undo.go, snapshots.go, findings.go,
+// values.go, requests.go, sessions.go, holds.go, rules.go (of /_/simulate), status.go,
+// health.go, metrics.go, openapi.go (all descriptions) and pages.go those of the service.
+// They use request.go, the request; query.go and body.go, which parse what was sent;
+// update.go, one transaction; and send.go, tag.go and errors.go, the answers. No files refer
+// to one another in a circle.
 //
 // A top-level array of the database is a collection of records, a top-level object
 // is a singular resource. Gin matches the path, and the current snapshot decides
@@ -16,17 +20,16 @@
 // records. This package adds what HTTP needs: entity tags, preconditions, pagination
 // headers, CSV, media types. A GET reads one snapshot. A write is one transaction, and its
 // preconditions are checked within it. stream.go begins the streams of package live. A
-// request that names a session works on its fork of the database (sessions.go); session.go
-// has the resources under /_/sessions.
+// request that names a session works on its fork of the database (session.go).
 //
-// handler.go takes off what comes before the path of a route: a session, what
-// Options.Routes rewrite, and the prefix; place.go remembers how the client has addressed
-// the request. Middleware runs in this order: drain, request id, metrics (measure.go),
+// handler.go removes what comes before the path of a route: a session, what
+// Options.Routes rewrite, and the prefix; place.go remembers the URL that the client
+// sent. Middleware runs in this order: drain, request id, metrics (metrics.go),
 // access log, request log, recovery from panics, headers of every answer (middleware.go),
 // the Host check and cross-origin rules (origin.go), credentials, preferences, simulation.
 // Handlers return errors. Package problem maps them to statuses, and each becomes a problem
 // document (RFC 9457).
 //
-// simulate.go simulates slow and failing answers as requests prefer and rules say; rules.go
-// has the resources that change rules and release requests that are held.
+// simulate.go simulates slow and failing answers as requests prefer and rules say; hold.go
+// keeps the requests that wait to be released.
 package server

@@ -44,7 +44,10 @@ func Handler(db *database.DB, o Options) http.Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log)}
-	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, metrics: o.Metrics}
+	if s.metrics = o.Metrics; s.metrics == nil {
+		s.metrics = NewMetrics()
+	}
+	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, metrics: s.metrics}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false

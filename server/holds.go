@@ -37,12 +37,8 @@ func (req *request) releaseHold() error {
 			return problem.BadParameter(p.Name, fmt.Sprintf("must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
 		}
 	}
-	text, err := req.readText()
-	if err != nil {
+	if err := req.readNothing(); err != nil {
 		return err
-	}
-	if len(text) > 0 {
-		return problem.WrongShape("this request takes no body")
 	}
 	session := ""
 	if req.session != nil {

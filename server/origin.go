@@ -73,12 +73,9 @@ var protection http.CrossOriginProtection
 // mayWrite reports whether the page that sends the request, if it is one, may use
 // methods that are not safe.
 func (s *server) mayWrite(r *http.Request) bool {
-	if s.trust(r.Header.Get("Origin")) > untrusted {
-		return true
-	}
 	write := r.WithContext(r.Context())
 	write.Method = http.MethodPost
-	return protection.Check(write) == nil
+	return s.trust(r.Header.Get("Origin")) > untrusted || protection.Check(write) == nil
 }
 
 // preflight answers a preflight request, which has no credentials.
@@ -200,10 +197,7 @@ func isOwnPage(r *http.Request) bool {
 // isForeign reports whether a page of a site that is not allowed sends the request.
 // It could otherwise occupy the server, even if it cannot read the answers.
 func (s *server) isForeign(r *http.Request) bool {
-	if r.Header.Get("Sec-Fetch-Site") != "cross-site" {
-		return false
-	}
-	return s.trust(r.Header.Get("Origin")) == untrusted
+	return r.Header.Get("Sec-Fetch-Site") == "cross-site" && s.trust(r.Header.Get("Origin")) == untrusted
 }
 
 // checkHost refuses requests for other hosts (421) if the server is on loopback

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
@@ -30,7 +28,7 @@ func (req *request) listRules() error {
 
 // setRules serves PUT /_/simulate: the body replaces all rules.
 func (req *request) setRules() error {
-	text, err := req.readRules()
+	text, err := req.readJSON()
 	if err != nil {
 		return err
 	}
@@ -44,7 +42,7 @@ func (req *request) setRules() error {
 
 // addRule serves POST /_/simulate: the rule of the body comes after all others.
 func (req *request) addRule() error {
-	text, err := req.readRules()
+	text, err := req.readJSON()
 	if err != nil {
 		return err
 	}
@@ -71,18 +69,6 @@ func (req *request) removeRules() error {
 	req.ownRules().Set(nil)
 	req.simulation.changed(req.db)
 	return req.sendNothing()
-}
-
-// readRules reads a body with rules.
-func (req *request) readRules() (jsontext.Value, error) {
-	text, err := req.readText()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := decodeBody(text, req.MaxDepth); err != nil {
-		return nil, err
-	}
-	return text, nil
 }
 
 // useRules puts rules into force, in place of the others or in addition to them. All

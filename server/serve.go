@@ -20,7 +20,11 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
 		defer req.release()
-		defer req.leaveSession()
+		defer func() {
+			if req.session != nil {
+				req.sessions.leave(req.session)
+			}
+		}()
 		if err := req.serve(choices); err != nil {
 			s.fail(c, err)
 		}
@@ -137,13 +141,6 @@ func (req *request) checkSessionName(name string) error {
 func (req *request) enterLocked(x *session) {
 	req.session = x
 	x.holdLocked()
-}
-
-// leaveSession ends what enterLocked has begun.
-func (req *request) leaveSession() {
-	if req.session != nil {
-		req.sessions.leave(req.session)
-	}
 }
 
 // unescape decodes the names and ids in the path.

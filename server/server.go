@@ -212,6 +212,7 @@ type server struct {
 	streams      live.Hubs
 	sessions     sessions
 	simulation   simulation
+	metrics      *Metrics // Options.Metrics, or others that nobody sees
 	requests     *requestlog.Log
 	service      []link // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]

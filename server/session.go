@@ -31,8 +31,8 @@ type sessions struct {
 	db      *database.DB // which they fork
 	max     int          // how many there may be
 	idle    time.Duration
-	memory  int64    // bytes of changed values that all together may hold
-	metrics *Metrics // nil if there are none
+	memory  int64 // bytes of changed values that all together may hold
+	metrics *Metrics
 
 	mu     sync.Mutex
 	byName map[string]*session // guarded by mu
@@ -56,9 +56,7 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 		s.byName = make(map[string]*session)
 	}
 	s.byName[name] = x
-	if s.metrics != nil {
-		s.metrics.sessions.Inc()
-	}
+	s.metrics.sessions.Inc()
 	return x, nil
 }
 
@@ -75,9 +73,7 @@ func (s *sessions) endLocked(x *session) {
 	delete(s.byName, x.name)
 	x.idle.Stop()
 	close(x.ended)
-	if s.metrics != nil {
-		s.metrics.sessions.Dec()
-	}
+	s.metrics.sessions.Dec()
 }
 
 // holdLocked keeps a session from being idle until leave. The caller has sessions.mu.

@@ -149,10 +149,8 @@ func (req *request) sessionChanges(x *session) error {
 // commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
 // session to the database. The session goes on from there.
 func (req *request) commitSession(x *session) error {
-	if text, err := req.readText(); err != nil {
+	if err := req.readNothing(); err != nil {
 		return err
-	} else if len(text) > 0 {
-		return problem.WrongShape("a commit takes no body")
 	}
 	x.commit.Lock()
 	defer x.commit.Unlock()

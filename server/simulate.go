@@ -122,9 +122,7 @@ func (s *server) note(c *gin.Context, kind, name, value string) {
 	list := append(header[simulatedHeader], name+"="+value)
 	header.Set(simulatedHeader, strings.Join(list, ", "))
 	header.Set("Cache-Control", "no-store")
-	if s.Metrics != nil {
-		s.Metrics.simulated.WithLabelValues(kind).Inc()
-	}
+	s.metrics.simulated.WithLabelValues(kind).Inc()
 }
 
 // sendSimulated answers in place of the route, which does not run.

@@ -53,7 +53,7 @@ func (req *request) sendFile(dir, name string) bool {
 		h["Cache-Control"] = noCache
 	}
 	if info.IsDir() {
-		h.Set("Location", path.Base(req.sent.EscapedPath())+"/"+queryOf(req.sent))
+		h.Set("Location", path.Base(req.sent.EscapedPath())+"/"+(&url.URL{RawQuery: req.sent.RawQuery}).String())
 		req.Status(http.StatusFound)
 		return true
 	}
@@ -114,11 +114,3 @@ func (w fileWriter) Write(b []byte) (int, error) {
 }
 
 var noCache = []string{"no-cache"}
-
-// queryOf returns the query of a URL with its question mark, "" if there is none.
-func queryOf(u *url.URL) string {
-	if u.RawQuery == "" {
-		return ""
-	}
-	return "?" + u.RawQuery
-}

@@ -134,9 +134,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 	req.Status(http.StatusOK)
 	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
 	req.reserved, req.session = 0, nil // the stream gives them back
-	if s.Metrics != nil {
-		s.Metrics.streams.Inc()
-	}
+	s.metrics.streams.Inc()
 	begun = true
 	if w, lost := req.Writer.(*lostWriter); lost {
 		s.run(w, req.Request) // simulate cuts the connection next
@@ -183,9 +181,7 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	// An answer that has begun cannot fail. A client that wants more connects again.
 	switch err {
 	case live.ErrNotReading, live.ErrTooMuch:
-		if s.Metrics != nil {
-			s.Metrics.dropped.Inc()
-		}
+		s.metrics.dropped.Inc()
 		fallthrough
 	case live.ErrRevoked:
 		s.Log.Info("stream closed", "id", s.id, "reason", err)
@@ -199,9 +195,7 @@ func (s *stream) close() {
 	if s.session != nil {
 		s.sessions.leave(s.session)
 	}
-	if s.Metrics != nil {
-		s.Metrics.streams.Dec()
-	}
+	s.metrics.streams.Dec()
 }
 
 // release gives back what is reserved for the beginning.

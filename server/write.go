@@ -244,7 +244,7 @@ func (req *request) applyPatch() error {
 	if err := req.resolveID(); err != nil {
 		return err
 	}
-	patch, err := req.readPatch()
+	patch, err := req.readJSON()
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (req *request) applyPatch() error {
 // patchDatabase serves PATCH /db: a transaction over any number of records and
 // collections. The answer is the database after it.
 func (req *request) patchDatabase() error {
-	patch, err := req.readPatch()
+	patch, err := req.readJSON()
 	if err != nil {
 		return err
 	}
@@ -278,23 +278,6 @@ func (req *request) patchDatabase() error {
 	}
 	req.send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
 	return nil
-}
-
-// readPatch reads the body as JSON. Whether it is a JSON Patch is checked by the
-// transaction.
-func (req *request) readPatch() (jsontext.Value, error) {
-	text, err := req.readText()
-	if err != nil {
-		return nil, err
-	}
-	b, err := decodeBody(text, req.MaxDepth)
-	if err != nil {
-		return nil, err
-	}
-	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create one
-		return nil, problem.NoMemory()
-	}
-	return text, nil
 }
 
 // spelledIn returns an object with the members that the paths of a patch name, in

@@ -43,9 +43,9 @@ type Verifier struct {
 // so that a password is not hashed for each request. Wrong ones are not kept.
 type generation struct {
 	users    *Users
-	accounts map[string]*Account           // by name; those of users that stay are the same in the next generation
+	accounts map[string]*Account           // by name; a user that stays has the same in the next generation
 	key      [32]byte                      // the same in all generations
-	marks    *ttlcache.Cache[mark, string] // names; those of users that stay are in the next generation
+	marks    *ttlcache.Cache[mark, string] // names; the next generation keeps the marks of users that stay
 	checks   singleflight.Group            // by mark: equal credentials share one check
 }
 
