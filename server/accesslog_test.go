@@ -30,7 +30,7 @@ func TestAccessDetails(t *testing.T) {
 		{request: "GET /posts?_limit=1", people: "GET /posts?_limit=1 200", programs: "GET /posts 200"},
 		{
 			request: "GET /posts?_limt=3",
-			people:  `GET /posts?_limt=3 400 Parameter "_limt": there is no such parameter, and no record has a member of this name; did you mean _limit?`, programs: "GET /posts 400",
+			people:  `GET /posts?_limt=3 400 Parameter "_limt": there is no such parameter, and no record has a field of this name; did you mean _limit?`, programs: "GET /posts 400",
 		},
 		{request: "GET /posts?api_token=hushhush&title=a", people: "GET /posts?api_token=…&title=a 200", programs: "GET /posts 200"},
 		{request: "GET /posts?token:hushhush=1", people: "GET /posts?token:hushhush=… 400 …", programs: "GET /posts 400"},

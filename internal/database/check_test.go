@@ -118,9 +118,9 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				`/People: People is not known; did you mean people?`,
 				`/setting: setting is not known; did you mean settings?`,
-				`/pets/0/Name: Name is not a known member; did you mean name?`,
-				`/pets/0/tags/0/colour: colour is not a known member; did you mean color?`,
-				`/pets/0/tags/0/colr: colr is not a known member; did you mean color?`},
+				`/pets/0/Name: Name is not a known field; did you mean name?`,
+				`/pets/0/tags/0/colour: colour is not a known field; did you mean color?`,
+				`/pets/0/tags/0/colr: colr is not a known field; did you mean color?`},
 		},
 		{
 			name: "references",
@@ -179,7 +179,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 			data:   `{"a":[{"n":"x"}],"b":1}`,
 			want: []string{
 				`/a/0/n: "x" is not a number`,
-				`/b: b is not a known member, and no others are allowed`},
+				`/b: b is not a known field, and no others are allowed`},
 		},
 		{
 			name:   "pattern of names",
@@ -194,8 +194,8 @@ func TestCheckOfTheWhole(t *testing.T) {
 			want: []string{
 				`/a: [{"email":1,"eamli":2,"mail":3,"emails":4}] has 1 element; the minimum is 2`,
 				`/a/0/email: 1 is not a string`,
-				`/a/0/emails: emails is not a known member; did you mean email?`,
-				`/a/0/mail: mail is not a known member; did you mean email?`},
+				`/a/0/emails: emails is not a known field; did you mean email?`,
+				`/a/0/mail: mail is not a known field; did you mean email?`},
 		},
 		{
 			name: "references",

@@ -125,7 +125,7 @@ func (n naive) answer(collection string, q naiveQuery, wanted func(record any) b
 	return found
 }
 
-// at returns the value of a member of a record. If no record has a member of that
+// at returns the value of a field of a record. If no record has a member of that
 // name, the name is a path with dots.
 func (n naive) at(collection string, record any, name string) (v any, has bool) {
 	path := []string{name}

@@ -9,12 +9,12 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A form is how the schema of a body differs from that of a record.
+// A form is how the schema of a body differs from the schema of a record.
 type form struct {
 	sent     bool     // leaves out historic values
-	optional []string // members that are not required
-	required []string // members that are required in addition
-	without  []string // members to leave out
+	optional []string // fields that are not required
+	required []string // fields that are required in addition
+	without  []string // fields to leave out
 }
 
 // body defines the schema of a body in that form and returns its name.
@@ -45,7 +45,7 @@ type reformer struct {
 }
 
 // schema returns the schema v in the form. References are replaced by what
-// they refer to, because that may require members too; seen are the pointers
+// they refer to, because that may require fields too; seen are the pointers
 // that led here.
 func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 	if v.Kind() != '{' {
@@ -94,7 +94,7 @@ func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
 	return allOf(inlined)
 }
 
-// members returns the value of "properties" in the form.
+// fields returns the value of "properties" in the form.
 func (w *reformer) members(v jsontext.Value) []byte {
 	out := []byte("{")
 	for quoted, e := range rawjson.Members(v) {
@@ -107,7 +107,7 @@ func (w *reformer) members(v jsontext.Value) []byte {
 }
 
 // mergePatch returns the schema of a merge patch of a record: any of its
-// members, or null, which removes one. A member that may be an object has no
+// fields, or null, which removes one. A field that may be an object has no
 // rules, because a part of it is enough.
 func (d *describer) mergePatch(r *record) []byte {
 	var members []byte
@@ -120,7 +120,7 @@ func (d *describer) mergePatch(r *record) []byte {
 			}
 		})
 	}
-	out := []byte(`{"description":"A JSON Merge Patch (RFC 7396): members that are null are removed, objects are merged, ` +
+	out := []byte(`{"description":"A JSON Merge Patch (RFC 7396): fields that are null are removed, objects are merged, ` +
 		`anything else is replaced.","type":"object"`)
 	if members != nil {
 		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
@@ -128,7 +128,7 @@ func (d *describer) mergePatch(r *record) []byte {
 	return append(out, '}')
 }
 
-// nullable returns the schema of a member of a merge patch.
+// nullable returns the schema of a field of a merge patch.
 func (d *describer) nullable(v jsontext.Value) []byte {
 	target := v
 	if ref, ok := rawjson.Member(v, "$ref"); ok && len(rawjson.MemberNames(v)) == 1 {
@@ -156,7 +156,7 @@ func allOf(schemas [][]byte) []byte {
 	return slices.Concat([]byte(`{"allOf":`), array(schemas...), []byte("}"))
 }
 
-// withRequired returns a schema that also requires a member.
+// withRequired returns a schema that also requires a field.
 func withRequired(schema jsontext.Value, name string) jsontext.Value {
 	all := quote([]string{name})
 	required, _ := rawjson.Member(schema, "required")

@@ -52,7 +52,7 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	return "", false
 }
 
-// properties calls yield with each member that the schema at pointer names: in
+// properties calls yield with each field that the schema at pointer names: in
 // "properties", and in what "$ref" and "allOf" add.
 func (d *describer) properties(pointer string, yield func(name string, v jsontext.Value)) {
 	var visit func(v jsontext.Value, depth int)

@@ -45,7 +45,7 @@ type Resource struct {
 	Name     string
 	About    string // the description in the rules, or ""
 	Kind     storage.Kind
-	Members  []string // the known members of a record
+	Members  []string // the known fields of a record
 	IDMember string   // "" for a singular resource
 	Parents  []Parent // the collections that the records refer to
 
@@ -58,7 +58,7 @@ type Resource struct {
 // A Parent is a collection that the records of another one refer to.
 type Parent struct {
 	Collection string
-	Member     string // the member that holds the parent's id, such as driverId
+	Member     string // the field that holds the parent's id, such as driverId
 }
 
 // Options select what Database describes.
@@ -181,7 +181,7 @@ func (d *describer) inferred(r *record) {
 	}
 	d.define(r.Record, found)
 
-	body := []byte(`{"description":"Any object: there are no rules. The members are those of the data.","type":"object"`)
+	body := []byte(`{"description":"Any object: there are no rules. The fields are taken from the data.","type":"object"`)
 	var members []byte
 	for _, name := range r.Members {
 		if name != r.IDMember {
@@ -208,7 +208,7 @@ func (d *describer) ruled(r *record) {
 			}
 		})
 	}
-	for _, name := range r.rules.Known() { // those of branches such as anyOf too
+	for _, name := range r.rules.Known() { // also in branches such as anyOf
 		if _, alias := r.rules.Alias(name); !alias && !slices.Contains(r.Members, name) {
 			r.Members = append(r.Members, name)
 		}
@@ -250,7 +250,7 @@ func (d *describer) stored(r *record) {
 	}
 }
 
-// requires reports whether the schema at pointer itself requires a member.
+// requires reports whether the schema at pointer itself requires a field.
 func (d *describer) requires(pointer, name string) bool {
 	required, _ := rawjson.Member(rawjson.At(d.rules, pointer), "required")
 	for e := range rawjson.Elements(required) {

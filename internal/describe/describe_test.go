@@ -166,7 +166,7 @@ func TestIDIsDescribed(t *testing.T) {
 	}
 }
 
-// TestMergePatchIsDescribed checks that a merge patch may have any member of a
+// TestMergePatchIsDescribed checks that a merge patch may have any field of a
 // record, with a valid value or null.
 func TestMergePatchIsDescribed(t *testing.T) {
 	s := schemaFor(t, `{"properties":{"jobs":{"items":{"type":"object","required":["level"],"properties":{

@@ -14,8 +14,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// InferSchema returns a first rules file for a database: types, the members that
-// every one of several records has, formats, enums of few values, and members that refer to
+// InferSchema returns a first rules file for a database: types, the fields that
+// every one of several records has, formats, enums of few values, and fields that refer to
 // another collection by their names (driverId to drivers). The contents of the
 // database conform to it, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
@@ -49,7 +49,7 @@ func InferSchema(snap *database.Snapshot) []byte {
 }
 
 // inferenceOf returns the inference from the records of a collection, or from
-// the value of another member: for a rules file, or else for a description, which
+// the value of another field: for a rules file, or else for a description, which
 // needs no contents of strings. It looks only at the blocks of records that have
 // changed since the last one of its kind.
 func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
@@ -91,7 +91,7 @@ type inference struct {
 	words    []string       // the different strings in order of appearance; nil if they are no enum
 	formats  []string       // that all strings have
 	members  map[string]*inference
-	names    []string // of members in order of appearance
+	names    []string // of fields in order of appearance
 	items    *inference
 }
 
@@ -169,7 +169,7 @@ func (in *inference) addWords(words []string) {
 	}
 }
 
-// member returns the inference of a member, which is new if there is none.
+// field returns the inference of a field, which is new if there is none.
 func (in *inference) member(name string) *inference {
 	m := in.members[name]
 	if m == nil {
@@ -253,7 +253,7 @@ type inferring struct {
 	snap       *database.Snapshot
 	rules      bool   // the schema is for a rules file
 	collection string // whose record it is, or ""
-	id         string // the member with the id of these records
+	id         string // the field with the id of these records
 }
 
 // schema returns the inferred schema, compact.
@@ -359,7 +359,7 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	return out
 }
 
-// memberSchema returns the schema of a member. Ids, and the members that hold
+// memberSchema returns the schema of a field. Ids, and the fields that hold
 // another collection's ids, are never an enum.
 func (in *inference) memberSchema(name string, f inferring) []byte {
 	record := f
@@ -385,7 +385,7 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 	return out
 }
 
-// allExist reports whether every id that a member of a collection's records holds is that
+// allExist reports whether every id that a field of a collection's records holds is that
 // of a record of parent.
 func allExist(snap *database.Snapshot, collection, member, parent string) bool {
 	exists := func(v jsontext.Value) bool {
@@ -410,7 +410,7 @@ func allExist(snap *database.Snapshot, collection, member, parent string) bool {
 	return true
 }
 
-// parentOf returns the collection whose ids a member of that name holds, or "":
+// parentOf returns the collection whose ids a field of that name holds, or "":
 // driverId, driverID, driver_id, and driverIds for a list.
 func parentOf(snap *database.Snapshot, member string) string {
 	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {

@@ -80,7 +80,7 @@ func (n *Node) Find(token string) int {
 	return -1
 }
 
-// insert adds a child at a token. In an object it replaces the member of that
+// insert adds a child at a token. In an object it replaces the field of that
 // name or comes last; in an array it is inserted before the element of that
 // index, or last. It reports false if an array has no such index.
 func (n *Node) insert(token string, kid *Node) bool {
@@ -126,19 +126,19 @@ func arrayIndex(token string) (int, bool) {
 // NewNode returns the node of a compact value.
 func NewNode(text jsontext.Value) *Node { return &Node{text: text} }
 
-// NewObject returns the node of an object without members.
+// NewObject returns the node of an object without fields.
 func NewObject() *Node { return &Node{kind: '{'} }
 
 // NewArray returns the node of an array.
 func NewArray(elements []*Node) *Node { return &Node{kind: '[', Kids: elements} }
 
-// Append adds a member at the end of an object.
+// Append adds a field at the end of an object.
 func (n *Node) Append(name string, kid *Node) {
 	n.names = append(n.names, rawjson.AppendQuote(nil, name))
 	n.Kids = append(n.Kids, kid)
 }
 
-// Name returns the name of the i-th member of an open object.
+// Name returns the name of the i-th field of an open object.
 func (n *Node) Name(i int) string { return rawjson.Unquote(n.names[i]) }
 
 // IsOpenArray reports whether the node is an array that has been opened.

@@ -25,7 +25,7 @@ type Operation struct {
 	Value      jsontext.Value
 }
 
-// Parse parses a JSON Patch document. It ignores unknown members, as RFC 6902
+// Parse parses a JSON Patch document. It ignores unknown fields, as RFC 6902
 // section 4 requires. The error is an *Error.
 func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
@@ -79,7 +79,7 @@ func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 	return op, nil
 }
 
-// pointerMember returns the tokens of a member that is a JSON Pointer.
+// pointerMember returns the tokens of a field that is a JSON Pointer.
 func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	p, ok := rawjson.Member(v, name)
 	if !ok || p.Kind() != '"' {
@@ -94,7 +94,7 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	}
 	path := rawjson.SplitPointer(s)
 	if slices.ContainsFunc(path, func(token string) bool { return len(token) > maxToken }) {
-		return nil, malformed(at+"/"+name, fmt.Sprintf("a member's name has at most %d bytes", maxToken))
+		return nil, malformed(at+"/"+name, fmt.Sprintf("the name of a field has at most %d bytes", maxToken))
 	}
 	return path, nil
 }
@@ -143,7 +143,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		case n == nil:
 			return nothingAt("/path", op.Path)
 		case !rawjson.Equal(n.Value(), op.Value):
-			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test fails: %s is %s", joinedOrRoot(op.Path), n.shown())}
+			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), n.shown())}
 		}
 		return nil
 	case "remove":
@@ -231,7 +231,7 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
 	case !parent.Open():
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no members", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
 	case !parent.insert(op.Path[last], n):
 		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.Kids))}
 	}

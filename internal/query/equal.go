@@ -10,7 +10,7 @@ import (
 )
 
 // EqualityKeys returns the equality keys of a stored value: one for a scalar,
-// those of its scalar elements for an array, none for an object. Numbers are
+// one for each scalar element of an array, none for an object. Numbers are
 // equal by value, everything else by its text; equal values share a key.
 func EqualityKeys(v jsontext.Value) []string {
 	switch v.Kind() {

@@ -166,7 +166,7 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 }
 
 // search reports whether each of the texts of t occurs in some value at any
-// depth of v. The names of members are not searched.
+// depth of v. The names of fields are not searched.
 func (m *Matcher) search(t *term, v jsontext.Value) bool {
 	if t.raw.missing(v) {
 		m.Spend(t.name, len(v))

@@ -7,7 +7,7 @@ import (
 )
 
 // An operator tests the value at the path of a term. An array satisfies it if one
-// of its elements does. The order is that of the costs, the cheapest first.
+// of its elements does. The cheapest come first.
 type operator uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	opRefers     // is exactly this id, as text: the records of a parent
 )
 
-// operators are the names of the operators: after a member's name and a colon or
+// operators are the names of the operators: after a field's name and a colon or
 // an underscore, and in a condition of _where.
 var operators = []string{
 	opEq: "eq", opNe: "ne", opLt: "lt", opLte: "lte", opGt: "gt", opGte: "gte", opIn: "in", opExists: "exists",

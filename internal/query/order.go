@@ -48,11 +48,11 @@ func orderText(dst, s []byte) []byte {
 }
 
 // A Span is the part of an ordered index that the lt, lte, gt and gte of a query
-// on one member may select: numbers and strings, each from one order key to
+// on one field may select: numbers and strings, each from one order key to
 // another.
 type Span struct{ number, text [2][]byte }
 
-// Spans returns the spans by member.
+// Spans returns the spans by field.
 func (q *Query) Spans() map[string]*Span {
 	var spans map[string]*Span
 	for _, f := range q.filter.parts {

@@ -52,7 +52,7 @@ type Window struct {
 	Size    int     // the maximum number of records on a page; 0 without one
 }
 
-// Window returns the part of a list of total records that q requests.
+// Window returns the range of a list of total records that q asks for.
 func (q *Query) Window(total int) Window {
 	p := &q.paging
 	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}

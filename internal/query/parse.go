@@ -72,7 +72,7 @@ func Parameters(rawQuery string) ([]Parameter, error) {
 // Parse parses the parameters of a URL that selects from the collection.
 // docs/query.md describes the language. The error is an *Error.
 //
-// A name that occurs in the collection is that member, however it is spelled;
+// A name that occurs in the collection is that field, however it is spelled;
 // only an operator after a colon takes precedence. Repeats of eq, in, contains
 // and like are alternatives; everything else must match. The names of filters,
 // _embed and _expand may end in [], which some clients add to repeats. A page

@@ -150,7 +150,7 @@ func (p *parser) test(name string) (operator, Path, error) {
 			}
 		}
 		if name[0] == '_' {
-			return 0, nil, &Error{Parameter: name, Detail: "there is no such parameter, and no record has a member of this name" +
+			return 0, nil, &Error{Parameter: name, Detail: "there is no such parameter, and no record has a field of this name" +
 				DidYouMean(name, Functions)}
 		}
 	}
@@ -218,7 +218,7 @@ func (p *parser) sorting() error {
 			continue
 		}
 		if len(p.q.sort) == maxSort {
-			return &Error{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d members", maxSort)}
+			return &Error{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d fields", maxSort)}
 		}
 		var k sortKey
 		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.names.Has(name) {
@@ -233,7 +233,7 @@ func (p *parser) sorting() error {
 	}
 	for _, o := range p.order {
 		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
-			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is not asc or desc; give one for each member of _sort, separated by commas", rawjson.Shorten(o))}
+			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is not asc or desc; give one for each field of _sort, separated by commas", rawjson.Shorten(o))}
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func PathOf(names Names, name string) Path {
 	for i, token := range rawjson.SplitPointer(name) {
 		s := newStep(token)
 		if i == 0 {
-			s.index = -1 // a record has members
+			s.index = -1 // a record has fields
 		}
 		p = append(p, s)
 	}
@@ -76,7 +76,7 @@ func PathOf(names Names, name string) Path {
 }
 
 // pathOf returns the path that name means. A name that occurs in the collection
-// is that member, however it is spelled. An alias means its member.
+// is that field, however it is spelled. An alias means its field.
 func pathOf(names Names, name string) Path {
 	if canonical, ok := names.Alias(name); ok {
 		name = canonical
@@ -85,14 +85,14 @@ func pathOf(names Names, name string) Path {
 		return Path{{name, -1}}
 	}
 	p := parsePath(name)
-	p[0].index = -1 // a record has members
+	p[0].index = -1 // a record has fields
 	if canonical, ok := names.Alias(p[0].name); ok {
 		p[0].name = canonical
 	}
 	return p
 }
 
-// Member returns the member of a record that p begins with.
+// Member returns the field of a record that p begins with.
 func (p Path) Member() string { return p[0].name }
 
 // Names returns the steps of p as they are spelled: an index is a number.

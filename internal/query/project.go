@@ -35,7 +35,7 @@ func (f *fields) add(p Path) {
 
 // append appends the parts of the value of v that begins at i, in their order. It
 // returns the end of the value and reports whether it can have parts. An object
-// keeps the members of those names; an array keeps the elements of those indexes,
+// keeps the fields of those names; an array keeps the elements of those indexes,
 // or the parts of each element if no index is selected. The text is read once.
 func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	switch {
@@ -75,7 +75,7 @@ func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 	return append(dst, last), i + 1, true
 }
 
-// Projects reports whether q selects members of each record.
+// Projects reports whether q selects fields of each record.
 func (q *Query) Projects() bool { return q.fields != nil }
 
 // AppendFields appends the parts of v that q selects.

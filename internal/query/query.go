@@ -7,7 +7,7 @@ import (
 )
 
 // A Query selects records of a collection: which, in what order, which part of
-// the list, and which members of each. Parse returns it. It is immutable, and
+// the list, and which fields of each. Parse returns it. It is immutable, and
 // valid for every snapshot.
 type Query struct {
 	Collection string
@@ -32,9 +32,9 @@ type Embed struct {
 
 // Names resolves the names in a query on one collection.
 type Names interface {
-	// Has reports whether some record has the top-level member name.
+	// Has reports whether some record has the top-level field name.
 	Has(name string) bool
-	// Alias returns the member that name is an alias of.
+	// Alias returns the field that name is an alias of.
 	Alias(name string) (canonical string, ok bool)
 }
 
@@ -67,7 +67,7 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 	return p.query()
 }
 
-// Referring returns q narrowed to the records whose member is id.
+// Referring returns q narrowed to the records whose field is id.
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
 	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
@@ -75,8 +75,8 @@ func (q *Query) Referring(member, id string) *Query {
 	return &n
 }
 
-// Equalities iterates over members and equality keys: every record that q selects
-// has one of the keys in the member.
+// Equalities iterates over fields and equality keys: every record that q selects
+// has one of the keys in the field.
 func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	for _, f := range q.filter.parts {
 		t := f.term
@@ -93,8 +93,8 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	}
 }
 
-// Tested iterates over the top-level members whose values the filters of q test, with
-// the parameter of each. A filter that asks whether a member exists does not count.
+// Tested iterates over the top-level fields whose values the filters of q test, with
+// the parameter of each. A filter that asks whether a field exists does not count.
 func (q *Query) Tested(yield func(parameter, member string) bool) { q.filter.tested(yield) }
 
 func (f *filter) tested(yield func(parameter, member string) bool) bool {
@@ -112,7 +112,7 @@ func (f *filter) tested(yield func(parameter, member string) bool) bool {
 // SortKeys returns the number of sort keys.
 func (q *Query) SortKeys() int { return len(q.sort) }
 
-// SortMember returns the first sort key if it is a top-level member.
+// SortMember returns the first sort key if it is a top-level field.
 func (q *Query) SortMember() (member string, descending, ok bool) {
 	if len(q.sort) == 0 || len(q.sort[0].path) != 1 || q.sort[0].embedded {
 		return "", false, false

@@ -11,17 +11,17 @@ import (
 	"pickup/internal/spell"
 )
 
-// Limits of a condition, in addition to those of the query.
+// Limits of a condition, in addition to the limits of the query.
 const (
 	maxWhereDepth = 32
 	maxWhereParts = 256
 )
 
-// where adds a condition to the query: an object whose members must all match.
+// where adds a condition to the query: an object whose fields must all match.
 //
 //	"and": […], "or": […]       conditions that must all match, or one of them
 //	"not": {…}                  a condition that must not match
-//	"f": {"op": value, …}       operators on a member or a path
+//	"f": {"op": value, …}       operators on a field or a path
 //	"f": value                  equals
 //	"f": {"g": {…}}             a condition on a value within f
 //	"f": {"or": [{"op": …}]}    operators on f joined otherwise
@@ -53,7 +53,7 @@ func refuse(at, format string, args ...any) error {
 	return &Error{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
 }
 
-// condition parses an object whose members are conditions, on the value at the
+// condition parses an object whose fields are conditions, on the value at the
 // path within if that is not empty. at is the pointer of the object.
 func (p *parser) condition(v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	f := new(filter)
@@ -78,7 +78,7 @@ func (p *parser) condition(v jsontext.Value, within Path, at string, depth int) 
 	return f, nil
 }
 
-// member parses one member of a condition.
+// field parses one field of a condition.
 func (p *parser) member(name string, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
 	switch name {
 	case "and", "or":
@@ -156,7 +156,7 @@ func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*fi
 		case v.Kind() == '{' || v.Kind() == '[':
 			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], rawjson.KindName(v))
 		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
-			err = refuse(at, "nothing is %s null; use exists to ask whether there is a value", operators[op])
+			err = refuse(at, "%s cannot compare with null; use exists to ask whether there is a value", operators[op])
 		case v.Kind() == '"':
 			err = t.add(rawjson.Unquote(v))
 		default:

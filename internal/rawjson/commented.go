@@ -8,7 +8,7 @@ import (
 )
 
 // Locate returns the line and the column, both from 1 and the column in code
-// points, of the value that a JSON Pointer leads to; of a field, those of its
+// points, of the value that a JSON Pointer leads to; of a field, the place of its
 // name. data may have comments, trailing commas and a byte order mark, and must
 // be valid up to that value. ok is false if there is no such value.
 func Locate(data []byte, pointer string) (line, column int, ok bool) {

@@ -2,10 +2,10 @@
 // values, so numbers, names and strings keep their spelling. The text must be
 // valid JSON.
 //
-//   - scan.go finds the ends of values, members and elements;
+//   - scan.go finds the ends of values, fields and elements;
 //   - pointer.go follows JSON Pointers and finds lines and columns;
-//   - edit.go compacts values and sets members;
-//   - merge.go keeps the order of members in a value that replaces another;
+//   - edit.go compacts values and sets fields;
+//   - merge.go keeps the order of fields in a value that replaces another;
 //   - equal.go and number.go compare values, numbers exactly;
 //   - commented.go reads text with comments and trailing commas;
 //   - text.go has what error messages say about values.

@@ -50,7 +50,7 @@ func AppendQuote(dst []byte, s string) []byte {
 	return dst
 }
 
-// AppendMember appends a member to the object, or to the members, that dst
+// AppendMember appends a field to the object, or to the fields, that dst
 // ends with.
 func AppendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(AppendQuote(AppendComma(dst), name), ':'), value...)
@@ -61,7 +61,7 @@ func AppendQuotedMember(dst, name, value []byte) []byte {
 	return append(append(append(AppendComma(dst), name...), ':'), value...)
 }
 
-// AppendComma appends a comma before the next member or element, unless dst is empty
+// AppendComma appends a comma before the next field or element, unless dst is empty
 // or ends with the opening bracket.
 func AppendComma(dst []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
@@ -70,7 +70,7 @@ func AppendComma(dst []byte) []byte {
 	return dst
 }
 
-// MemberNames returns the names of the members of v, in order. It is not nil.
+// MemberNames returns the names of the fields of v, in order. It is not nil.
 func MemberNames(v jsontext.Value) []string {
 	names := []string{}
 	for name := range Members(v) {
@@ -79,7 +79,7 @@ func MemberNames(v jsontext.Value) []string {
 	return names
 }
 
-// SetMember returns the compact object v with the member called name set to
+// SetMember returns the compact object v with the field called name set to
 // value: in its place if v has one, otherwise as the first.
 func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 	if i := MemberAt(v, 0, name); i >= 0 {
@@ -92,7 +92,7 @@ func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 	return append(out, v[1:]...)
 }
 
-// MergeMembers returns the compact object old with the members of the compact
+// MergeMembers returns the compact object old with the fields of the compact
 // object v set: in their places if old has them, otherwise at the end.
 func MergeMembers(old, v jsontext.Value) jsontext.Value {
 	set := make(map[string]jsontext.Value)

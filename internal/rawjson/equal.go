@@ -14,7 +14,7 @@ func Equal(a, b jsontext.Value) bool {
 
 // Identity returns a key that equal values share, however they are spelled:
 // numbers of equal value, strings of the same text, arrays of equal elements,
-// objects of equal members in any order.
+// objects of equal fields in any order.
 func Identity(v jsontext.Value) string {
 	return string(appendIdentity(nil, v))
 }

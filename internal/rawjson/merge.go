@@ -11,11 +11,11 @@ import (
 // a scan of everything in it. People do not nest so deep, but a program may.
 const mergeDepth = 32
 
-// Merge returns the value v in the order of old, the value that it replaces. Members of
+// Merge returns the value v in the order of old, the value that it replaces. Fields of
 // both stay where they are in old and keep the spelling of their names; a new one
-// follows the member that it follows in v. Values of members are merged in the same way,
+// follows the field that it follows in v. Values of fields are merged in the same way,
 // and so are elements with their Partners. If the values are a collection, idMember is
-// the member with the ids of its records; otherwise it is empty. What Merge returns is
+// the field with the ids of its records; otherwise it is empty. What Merge returns is
 // already in the order of old.
 func Merge(old, v jsontext.Value, idMember string) jsontext.Value { return merge(old, v, idMember, 0) }
 
@@ -38,7 +38,7 @@ func merge(old, v jsontext.Value, idMember string, depth int) jsontext.Value {
 	return append(out, ']')
 }
 
-// MergeElements is Merge for the elements of collections. It sets those of v that change.
+// MergeElements is Merge for the elements of collections. It replaces the elements of v that change.
 func MergeElements(old, v []jsontext.Value, idMember string) { mergeElements(old, v, idMember, 0) }
 
 // mergeElements reports whether it has changed an element of v.
@@ -58,7 +58,7 @@ func mergeElements(old, v []jsontext.Value, idMember string, depth int) (changed
 // Partners returns, for each element of an array v that replaces the array old, the
 // index of the element of old that it changes, or -1 if it is new. The first head and the
 // last foot elements of both are equal. In between, elements change those with the same
-// index or, in a collection, those with the same id in the member called idMember, if
+// index or, in a collection, those with the same id in the field called idMember, if
 // they have one.
 func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, foot int) {
 	partners = make([]int, len(v))
@@ -127,7 +127,7 @@ func mergeMembers(old, v jsontext.Value, depth int) jsontext.Value {
 		return at, ok
 	}
 	set := make([]jsontext.Value, len(was)) // the new values
-	var added map[int][]member              // new members by the place after the one that they follow
+	var added map[int][]member              // new fields by the place after the one that they follow
 	changed := false
 	for name, value := range Members(v) {
 		at, ok := place(name)

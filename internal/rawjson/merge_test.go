@@ -29,7 +29,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeCollection moves records, whose order of members differs.
+// TestMergeCollection moves records, whose order of fields differs.
 func TestMergeCollection(t *testing.T) {
 	old := `[{"id":1,"a":1},{"b":1,"id":2},{"c":1},{"id":3}]`
 	v := `[{"id":2,"b":2},{"c":2},{"a":2,"id":1},{"id":3}]`

@@ -8,7 +8,7 @@ import (
 )
 
 // A Decimal is the exact value of a JSON number: 0.d × 10^point, where d are
-// the digits of head followed by those of tail, without zeros at either end.
+// the digits of head followed by the digits of tail, without zeros at either end.
 // Zero has no digits. The digits are parts of the text: head was before the
 // decimal point and tail after it.
 type Decimal struct {

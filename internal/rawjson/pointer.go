@@ -11,7 +11,7 @@ import (
 )
 
 // Tokens iterates over the tokens of data in order, each with the JSON Pointer
-// of its value. A member's name has the pointer of the member. Closing brackets
+// of its value. A field's name has the pointer of the field. Closing brackets
 // are left out.
 func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 	return func(yield func(pointer string, tok jsontext.Token) bool) {

@@ -84,8 +84,8 @@ func SkipComma(v []byte, i int) int {
 	return i
 }
 
-// Members iterates over the members of the object v in order. Names are still
-// quoted. A value of another kind has no members.
+// Members iterates over the fields of the object v in order. Names are still
+// quoted. A value of another kind has no fields.
 func Members(v []byte) iter.Seq2[jsontext.Value, jsontext.Value] {
 	return func(yield func(name, value jsontext.Value) bool) {
 		for i := firstItem(v, SkipSpace(v, 0), '{'); i < len(v) && v[i] == '"'; {
@@ -123,11 +123,11 @@ func firstItem(v []byte, i int, open byte) int {
 	return SkipSpace(v, i+1)
 }
 
-// memberValue returns the index of a member's value, given that of the end of
+// memberValue returns the index of a field's value, given the index of the end of
 // its name.
 func memberValue(v []byte, nameEnd int) int { return SkipSpace(v, SkipSpace(v, nameEnd)+1) }
 
-// Member returns the value of the member of v called name.
+// Member returns the value of the field of v called name.
 func Member(v []byte, name string) (value jsontext.Value, ok bool) {
 	i := MemberAt(v, SkipSpace(v, 0), name)
 	if i < 0 {

@@ -291,7 +291,7 @@ func (r *route) covers(other route) bool {
 }
 
 // Rewrite returns the path and the query to which the first matching route leads a
-// request, both escaped. The query of the request is added to that of the target.
+// request, both escaped. The query of the request is added to the query of the target.
 func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) {
 	for _, r := range t.routes {
 		groups := r.path.FindStringSubmatch(path)

@@ -9,7 +9,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// TestCanonicalNames replaces aliases by the names of their members.
+// TestCanonicalNames replaces aliases by the names of their fields.
 func TestCanonicalNames(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{
 		"driverId":{"x-alias":["driverID","driver_id"]},

@@ -49,7 +49,7 @@ func (r *Rules) CheckReplace(before, after jsontext.Value) []Fault {
 	return most(r.withoutOwn(before, after, tidy(r.find(after, true))))
 }
 
-// CheckMerge returns what is wrong with the members of after that were sent, and
+// CheckMerge returns what is wrong with the fields of after that were sent, and
 // the other faults of after that before did not have.
 func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
 	if !r.Array {
@@ -80,7 +80,7 @@ func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
 	return r.shape.find(value, "", sent && r.historic, found)
 }
 
-// checkSent implements CheckMerge: changing one member may break a rule over
+// checkSent implements CheckMerge: changing one field may break a rule over
 // several.
 func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
 	names := make(map[string]bool)
@@ -113,8 +113,8 @@ func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
 	return tidy(found)
 }
 
-// withoutOwn drops the faults of an id that the service makes, and those of times
-// (x-now) that are as before.
+// withoutOwn drops the faults of an id that the service makes, and of times (x-now)
+// that are as before.
 func (r *Rules) withoutOwn(before, after jsontext.Value, faults []Fault) []Fault {
 	return slices.DeleteFunc(faults, func(f Fault) bool {
 		t := rawjson.SplitPointer(f.Pointer)
@@ -151,7 +151,7 @@ func (s *Schema) Respelled(pointer string) []string {
 }
 
 // CheckNames returns what is wrong with the names of a database's top-level
-// members.
+// fields.
 func (s *Schema) CheckNames(names []string) []Fault {
 	if s == nil {
 		return nil
@@ -175,7 +175,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	return faults
 }
 
-// Whole reports whether the root has rules over several members, which
+// Whole reports whether the root has rules over several fields, which
 // CheckWhole applies.
 func (s *Schema) Whole() bool {
 	return s != nil && slices.ContainsFunc(s.shape.parts, func(part *jsonschema.Schema) bool { return !extrasOf(part).bare })
@@ -188,7 +188,7 @@ func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.check
 // Apart reports whether the rules of a list concern its elements alone.
 func (r *Rules) Apart() bool { return r.Array && r.plain }
 
-// CheckMember returns what is wrong with a top-level member as a whole.
+// CheckMember returns what is wrong with a top-level field as a whole.
 func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 	if r.whole == nil {
 		return nil
@@ -223,7 +223,7 @@ func (r *Rules) CheckType(value jsontext.Value) []Fault {
 // Knows reports whether the rules describe the value at a path of a record.
 func (r *Rules) Knows(path []string) bool { return r.shape.has(path) }
 
-// Known returns the names of the known members, followed by their aliases.
+// Known returns the names of the known fields, followed by their aliases.
 func (r *Rules) Known() []string {
 	if r.shape == nil {
 		return nil
@@ -231,12 +231,12 @@ func (r *Rules) Known() []string {
 	return r.shape.names
 }
 
-// IsList reports whether the rules describe the elements of a record's member.
+// IsList reports whether the rules describe the elements of a record's field.
 func (r *Rules) IsList(member string) bool {
 	return r.shape != nil && r.shape.members[member] != nil && r.shape.members[member].items != nil
 }
 
-// Description returns the description of the member, "" if it has none.
+// Description returns the description of the field, "" if it has none.
 func (r *Rules) Description() string {
 	if r.whole == nil {
 		return ""

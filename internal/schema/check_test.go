@@ -23,9 +23,9 @@ func TestCheckObject(t *testing.T) {
 		{before: `{"theme":"blue"}`, after: `{"theme":"blue","size":9}`, sent: []string{"size"}, want: []string{unit}},
 		{before: `{"theme":"dark","size":9}`, after: `{"theme":"light","size":9}`, sent: []string{"theme"}},
 		{before: `{"theme":"dark","a":1,"b":2}`, after: `{"theme":"dark","a":1,"b":2,"c":3}`, sent: []string{"c"},
-			want: []string{`{"theme":"dark","a":1,"b":2,"c":3} has 4 members; the maximum is 3`}},
+			want: []string{`{"theme":"dark","a":1,"b":2,"c":3} has 4 fields; the maximum is 3`}},
 		{before: `{"theme":"dark","a":1,"b":2,"c":3}`, after: `{"theme":"light","a":1,"b":2,"c":3}`, sent: []string{"theme"}},
-		{before: `{}`, after: `{"theme":"dark","Size":9}`, want: []string{"/Size: Size is not a known member; did you mean size?"}},
+		{before: `{}`, after: `{"theme":"dark","Size":9}`, want: []string{"/Size: Size is not a known field; did you mean size?"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.after, func(t *testing.T) {

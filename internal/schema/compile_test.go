@@ -86,10 +86,10 @@ func TestReferences(t *testing.T) {
 			bad: `{"left":{"right":{"right":7}}}`, want: `/left/right/right: 7 is not an object`},
 		{name: "slip in recursion", schema: `{"properties":{"a":{"items":{"$ref":"#/$defs/tree"}}},` +
 			`"$defs":{"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"}}}}}`,
-			bad: `{"left":{"right":{"thgir":7,"Left":{}}}}`, want: `/left/right/Left: Left is not a known member; did you mean left?`},
+			bad: `{"left":{"right":{"thgir":7,"Left":{}}}}`, want: `/left/right/Left: Left is not a known field; did you mean left?`},
 		{name: "parts", schema: `{"properties":{"a":{"items":{"allOf":[{"$ref":"#/$defs/n"},{"properties":{"m":{"type":"string"}}}]}}},` +
 			`"$defs":{"n":{"properties":{"number":{"type":"number"}}}}}`,
-			bad: `{"numbr":1}`, want: `/numbr: numbr is not a known member; did you mean number?`},
+			bad: `{"numbr":1}`, want: `/numbr: numbr is not a known field; did you mean number?`},
 		{name: "draft-07", schema: `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":{"$ref":"#/definitions/x"}}},` +
 			`"definitions":{"x":{"properties":{"n":{"type":"number","x-unique":true}}}}}`,
 			bad: `{"n":"1"}`, want: `/n: "1" is not a number`},

@@ -10,9 +10,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// WithDefaults returns a new record, compact and free of aliases, with the members
+// WithDefaults returns a new record, compact and free of aliases, with the fields
 // that it lacks and that have a default, at every depth. Objects that are missing are
-// not made for the defaults of their members, and defaults in branches such as anyOf
+// not made for the defaults of their fields, and defaults in branches such as anyOf
 // do not count. The id and times (x-now) get no default: the service has values.
 func (r *Rules) WithDefaults(value jsontext.Value) jsontext.Value {
 	f := newFiller(r.record)
@@ -26,7 +26,7 @@ func (r *Rules) WithDefaults(value jsontext.Value) jsontext.Value {
 type filler struct {
 	parts   []*jsonschema.Schema
 	members map[string]*filler // nil before open, as are the following
-	names   []string           // of the members that have a default, sorted
+	names   []string           // of the fields that have a default, sorted
 	items   *filler
 }
 
@@ -34,7 +34,7 @@ func newFiller(schemas []*jsonschema.Schema) *filler {
 	return &filler{parts: gather(schemas, false)}
 }
 
-// open makes the fillers of members and elements.
+// open makes the fillers of fields and elements.
 func (f *filler) open() {
 	if f.members != nil {
 		return

@@ -1,7 +1,7 @@
 // Package schema compiles the rules of a database, which are a JSON Schema with
 // extension keywords, and reports in sentences what is wrong with a value.
 //
-// A Schema is the compiled file, Rules are its part for one top-level member, and
+// A Schema is the compiled file, Rules are its part for one top-level field, and
 // a Fault is a JSON Pointer with a sentence. The package checks one value at a
 // time; package database checks references and uniqueness.
 //

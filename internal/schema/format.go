@@ -79,7 +79,7 @@ var email = &jsonschema.Format{Name: "email", Validate: func(v any) error {
 }}
 
 // formatSchema compiles a schema that demands a format, with the given formats
-// in addition to those of the library.
+// in addition to the library's.
 func formatSchema(name string, formats ...*jsonschema.Format) *jsonschema.Schema {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -104,7 +104,7 @@ var formatSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	return schemas
 })
 
-// FormatsOf returns those of the formats that s has.
+// FormatsOf returns the formats that s matches.
 func FormatsOf(s string, formats []string) []string {
 	return slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
 		// "room:12" is a URI too, but is hardly meant as one.

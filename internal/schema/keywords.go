@@ -118,7 +118,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			want = `a list of some of the scalars in "enum", such as ["Unscheduled"]`
 		case "x-required-on-create":
 			x.onCreate, ok = stringList(v)
-			want = `a list of members' names, such as ["title"]`
+			want = `a list of field names, such as ["title"]`
 		case "type", "properties", "items", "required", "$ref", "allOf", "title", "description", "examples", "default",
 			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "readOnly", "writeOnly", "deprecated":
 		case "x-id":
@@ -132,7 +132,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		case "x-id-field":
 			x.idMember, ok = v.(string)
 			ok = ok && x.idMember != ""
-			want = `the name of a member, such as "_id"`
+			want = `the name of a field, such as "_id"`
 		default:
 			near := spell.NearName(name, extensionKeywords)
 			if strings.HasPrefix(name, "x-") {
@@ -231,7 +231,7 @@ const TextIDs IDKind = "text"
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
 
-// DefaultIDMember is the member with a record's id unless configured otherwise.
+// DefaultIDMember is the field with a record's id unless configured otherwise.
 const DefaultIDMember = "id"
 
 // An OnDelete is what a delete does to the records that refer to the deleted

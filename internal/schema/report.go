@@ -21,7 +21,7 @@ type Fault struct {
 	Detail  string // one sentence: what is wrong, and what would be right
 
 	// Suggestion is what was probably meant, or "": the string in place of the
-	// value or, if the name of a member is not known, the name.
+	// value or, if the name of a field is not known, the name.
 	Suggestion string
 
 	// Member is a pointer into the record if Pointer leads into a JSON Patch of it,
@@ -115,7 +115,7 @@ func (r *report) fault(at []string, format string, args ...any) {
 	r.found = append(r.found, ruleFault{Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)}, r.rule})
 }
 
-// add adds the fault of e, or those of its causes if e only groups them.
+// add adds the fault of e, or the faults of its causes if e only groups them.
 func (r *report) add(e *jsonschema.ValidationError) {
 	sch, at := r.at[e.SchemaURL], e.InstanceLocation
 	if sch == nil {
@@ -226,7 +226,7 @@ func (r *report) value(at []string) string {
 	return rawjson.Show(v)
 }
 
-// inside returns the members or elements of v, the value at pointer, by their
+// inside returns the fields or elements of v, the value at pointer, by their
 // tokens. It reads v once, however many faults there are.
 func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Value {
 	if known, ok := r.seen[pointer]; ok {

@@ -11,7 +11,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// readRules reads the rules of each top-level member from the compiled root.
+// readRules reads the rules of each top-level field from the compiled root.
 func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	shapes := make(shaper)
 	s.shape = shapes.of(s.root)
@@ -58,7 +58,7 @@ const (
 	onRecord role = 1 << iota // of a collection
 	onMember                  // of a record
 	onUnique                  // the same, of a collection's record
-	onItems                   // of a member that is a list
+	onItems                   // of a field that is a list
 	onValue                   // that properties and items lead to
 )
 
@@ -74,10 +74,10 @@ func (x *extras) misplaced() *schemaMistake {
 		{"x-required-on-create", x.onCreate != nil, onRecord, "the records of a collection"},
 		{"x-id", x.idKind != "", onRecord, "the records of a collection"},
 		{"x-id-field", x.idMember != "", onRecord, "the records of a collection"},
-		{"x-unique", x.unique, onUnique, "a member of a collection's records"},
-		{"x-now", x.now != "", onMember, "a member of a record"},
-		{"x-alias", x.alias != nil, onMember, "a member of a record"},
-		{"x-ref", x.ref != "", onMember | onItems, "a member of a record, or on the items of one"},
+		{"x-unique", x.unique, onUnique, "a field of a collection's records"},
+		{"x-now", x.now != "", onMember, "a field of a record"},
+		{"x-alias", x.alias != nil, onMember, "a field of a record"},
+		{"x-ref", x.ref != "", onMember | onItems, "a field of a record, or on the items of one"},
 	} {
 		if k.present && x.roles&k.roles == 0 {
 			return &schemaMistake{x.pointer + "/" + k.keyword, k.keyword + " belongs on " + k.where + ", not here"}
@@ -86,7 +86,7 @@ func (x *extras) misplaced() *schemaMistake {
 	return nil
 }
 
-// newRules returns the rules for a top-level member: whole describes it.
+// newRules returns the rules for a top-level field: whole describes it.
 func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	r := &Rules{at: at, whole: whole, shape: shape, plain: true}
 	for _, part := range shape.parts {
@@ -104,7 +104,7 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	return r
 }
 
-// readRecord reads the extras of a record and of its members, and sets their
+// readRecord reads the extras of a record and of its fields, and sets their
 // roles.
 func (r *Rules) readRecord() *schemaMistake {
 	if r.shape == nil {
@@ -137,14 +137,14 @@ func (r *Rules) readRecord() *schemaMistake {
 	return nil
 }
 
-// readMember reads the extras of one member, which has the roles.
+// readMember reads the extras of one field, which has the roles.
 func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistake {
 	for _, part := range member.parts {
 		x := extrasOf(part)
 		x.roles |= roles
 		for _, spelling := range x.alias {
 			if other := r.Aliases[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
-				return &schemaMistake{x.pointer + "/x-alias", spelling + " already means another member"}
+				return &schemaMistake{x.pointer + "/x-alias", spelling + " already means another field"}
 			}
 			r.Aliases[spelling] = name
 		}
@@ -176,7 +176,7 @@ func (r *Rules) addReference(member string, x *extras) {
 	}
 }
 
-// describing returns the schemas that every value of the member has to match, or every
+// describing returns the schemas that every value of the field has to match, or every
 // element of it if it is a list.
 func (r *Rules) describing(member string) (all, elements []*jsonschema.Schema) {
 	for _, part := range gather(r.record, false) {
@@ -190,9 +190,9 @@ func (r *Rules) describing(member string) (all, elements []*jsonschema.Schema) {
 	return all, elements
 }
 
-// TypedIDs returns the kind of ids that the type of a collection's ids implies: that of the
-// member with the id or, without one, that of references to it, if they are numbers
-// alone. Otherwise it returns AutoIDs.
+// TypedIDs returns the kind of ids that the schema implies for a collection: by the type
+// of the field with the id or, if it has none, by references to it that are numbers.
+// Otherwise it returns AutoIDs.
 func (s *Schema) TypedIDs(collection, member string) IDKind {
 	own, _ := s.Member(collection).describing(member)
 	if kind := typedIDs(own); kind != AutoIDs || s == nil {

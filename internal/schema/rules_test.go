@@ -15,7 +15,7 @@ const (
 	goodDriver = `{"id":"1","driverName":"Ruth Ellery","driverIdentity":"Grandmother","cellPhone":"(603) 555-0163","email":"ruth@example.com"}`
 )
 
-// with returns a record with a member set, or removed if value is "".
+// with returns a record with a field set, or removed if value is "".
 func with(record, name, value string) jsontext.Value {
 	if value != "" {
 		return rawjson.SetMember(jsontext.Value(record), name, value)
@@ -29,7 +29,7 @@ func with(record, name, value string) jsontext.Value {
 	return jsontext.Value("{" + strings.Join(kept, ",") + "}")
 }
 
-// TestMemberRules breaks and keeps every rule for the members of schedules and
+// TestMemberRules breaks and keeps every rule for the fields of schedules and
 // drivers.
 func TestMemberRules(t *testing.T) {
 	const (
@@ -169,7 +169,7 @@ func TestMemberRules(t *testing.T) {
 	}
 }
 
-// TestRequiredMembers leaves out each member of a schedule and a driver.
+// TestRequiredMembers leaves out each field of a schedule and a driver.
 func TestRequiredMembers(t *testing.T) {
 	s := sampleSchema(t)
 	example := func(member, e string) []string {
@@ -202,7 +202,7 @@ func TestRequiredMembers(t *testing.T) {
 			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, whole))
 			wantFaults(t, s.Member(tt.collection).CheckCreate(without), append(tt.want, tt.onCreate...)...)
 			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, without), tt.want...)
-			// A merge reports a member that it removes, not one that was missing before.
+			// A merge reports a field that it removes, not one that was missing before.
 			wantFaults(t, s.Member(tt.collection).CheckMerge(whole, without, nil), tt.want...)
 			wantFaults(t, s.Member(tt.collection).CheckMerge(without, without, nil))
 		})
@@ -217,7 +217,7 @@ func TestEveryFaultIsListed(t *testing.T) {
 		`"pickupLocation":"Home","dropoffLocation":"School","dropoffTime":"2026-09-14T08:05:00Z"}`)
 	for range 20 {
 		wantFaults(t, s.Member("schedules").CheckCreate(body),
-			`/Passenger: Passenger is not a known member; did you mean passenger?`,
+			`/Passenger: Passenger is not a known field; did you mean passenger?`,
 			`/driverId: null is not a number or a string; for example: "2"`,
 			`/passenger: passenger is required; for example: "Ivy and Jonah"`,
 			`/pickupTime: "soon" is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)`+
@@ -285,7 +285,7 @@ func TestUnknownMembers(t *testing.T) {
 	for _, tt := range tests {
 		var want []string
 		if tt.meant != "" {
-			want = []string{"/" + tt.name + ": " + tt.name + " is not a known member; did you mean " + tt.meant + "?"}
+			want = []string{"/" + tt.name + ": " + tt.name + " is not a known field; did you mean " + tt.meant + "?"}
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			after := with(goodSchedule, tt.name, `1`)

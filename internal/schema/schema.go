@@ -21,7 +21,7 @@ import (
 // The service makes an id that is readOnly: no rule is applied to the id in a
 // body. "required" may name it, although bodies omit it.
 //
-// Formats are asserted: those of JSON Schema, and iso-date-time, which is
+// Formats are asserted: JSON Schema's, and iso-date-time, which is
 // YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset. An
 // unknown format is ignored.
 //
@@ -37,28 +37,28 @@ type Schema struct {
 	shape *shape // of the root
 }
 
-// Rules are what a Schema requires of one top-level member. They are read-only;
+// Rules are what a Schema requires of one top-level field. They are read-only;
 // the zero value allows anything.
 type Rules struct {
-	Array            bool              // the member is a collection
-	Aliases          map[string]string // names of members by their aliases
-	Unique           []string          // members whose values must be unique, sorted
-	References       []Reference       // sorted by member
-	RequiredOnCreate []string          // members of a new record in addition to those in "required"
+	Array            bool              // the field is a collection
+	Aliases          map[string]string // names of fields by their aliases
+	Unique           []string          // fields whose values must be unique, sorted
+	References       []Reference       // sorted by field
+	RequiredOnCreate []string          // fields of a new record in addition to those in "required"
 	IDMember         string            // "" without x-id-field
 	IDKind           IDKind            // "" without x-id
-	Stamps           []Stamp           // sorted by member
+	Stamps           []Stamp           // sorted by field
 
 	at       locations
-	whole    *jsonschema.Schema   // describes the member
+	whole    *jsonschema.Schema   // describes the field
 	record   []*jsonschema.Schema // all of these describe an element, or the object
 	shape    *shape               // of the record, nil if nothing is known
 	plain    bool                 // there are rules for the elements alone, none for the list
 	historic bool                 // some values are historic
-	readOnly []string             // names of members
+	readOnly []string             // names of fields
 }
 
-// A Reference is a member whose values are ids of another collection.
+// A Reference is a field whose values are ids of another collection.
 type Reference struct {
 	Member, Collection string
 	OnDelete           OnDelete // of the record when the other is deleted, or ""
@@ -73,7 +73,7 @@ func (s *Schema) Collections() []string {
 
 var noRules = new(Rules)
 
-// Member returns the rules for a top-level member. It is not nil.
+// Member returns the rules for a top-level field. It is not nil.
 func (s *Schema) Member(name string) *Rules {
 	if s == nil || s.rules[name] == nil {
 		return noRules
@@ -81,7 +81,7 @@ func (s *Schema) Member(name string) *Rules {
 	return s.rules[name]
 }
 
-// Alias returns the member that name is an alias of, such as "driverId" for
+// Alias returns the field that name is an alias of, such as "driverId" for
 // "driverID". It reports false if name is not an alias.
 func (r *Rules) Alias(name string) (canonical string, ok bool) {
 	canonical, ok = r.Aliases[name]
@@ -95,20 +95,20 @@ func (r *Rules) ReadOnlyID() bool {
 
 func (r *Rules) idMember() string { return cmp.Or(r.IDMember, DefaultIDMember) }
 
-// Owns reports whether the service alone sets the member: the id, or a time.
+// Owns reports whether the service alone sets the field: the id, or a time.
 func (r *Rules) Owns(name string) bool {
 	return r.Array && r.ReadOnlyID() && name == r.idMember() ||
 		slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.ReadOnly && s.Member == name })
 }
 
-// MovesIDs reports whether some collection has its ids in a member other than
+// MovesIDs reports whether some collection has its ids in a field other than
 // "id".
 func (s *Schema) MovesIDs() bool {
 	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].IDMember != "" })
 }
 
 // WithIDMember returns the rules of a database whose records have their ids in
-// that member ("" means "id") unless x-id-field says otherwise.
+// that field ("" means "id") unless x-id-field says otherwise.
 func (s *Schema) WithIDMember(name string) *Schema {
 	if s == nil || name == "" || name == DefaultIDMember {
 		return s
@@ -124,7 +124,7 @@ func (s *Schema) WithIDMember(name string) *Schema {
 }
 
 // Canonical returns the compact value with each alias replaced by the name of
-// its member, and as sent the aliases by these names. If a member is present
+// its field, and as sent the aliases by these names. If a field is present
 // under two names, one is dropped if the values are equal; else that is a fault
 // and both stay.
 func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
@@ -157,7 +157,7 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 	return append(out, '}'), sent, faults
 }
 
-// spelledOtherwise reports whether value has a member under an alias.
+// spelledOtherwise reports whether value has a field under an alias.
 func (r *Rules) spelledOtherwise(value jsontext.Value) bool {
 	for alias := range r.Aliases {
 		if _, ok := rawjson.Member(value, alias); ok {
@@ -181,7 +181,7 @@ func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.find(value, true))
 }
 
-// AliasesOf returns the aliases of a member, sorted.
+// AliasesOf returns the aliases of a field, sorted.
 func AliasesOf(name string, alias map[string]string) (spelled []string) {
 	for other, canonical := range alias {
 		if canonical == name {
@@ -193,7 +193,7 @@ func AliasesOf(name string, alias map[string]string) (spelled []string) {
 }
 
 // CanonicalPath replaces an alias as the first token of a path by the name of
-// its member.
+// its field.
 func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
 		if canonical, ok := r.Alias(path[0]); ok {
@@ -210,7 +210,7 @@ func (s *Schema) Text() jsontext.Value {
 	return s.data
 }
 
-// Members returns the names of the top-level members that the schema
+// Members returns the names of the top-level fields that the schema
 // describes, in the order of its file.
 func (s *Schema) Members() []string {
 	if s == nil {

@@ -96,7 +96,7 @@ func TestStockValidatorsAgreeOnTheSample(t *testing.T) {
 	}
 }
 
-// TestEveryMemberIsDescribed checks that every member has a description and
+// TestEveryMemberIsDescribed checks that every field has a description and
 // an example for editors.
 func TestEveryMemberIsDescribed(t *testing.T) {
 	s := sampleSchema(t)

@@ -58,9 +58,9 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	case *kind.MaxContains:
 		return fmt.Sprintf("contains %s that match; the maximum is %d", spell.Count(len(k.Got), "element"), k.Want)
 	case *kind.MinProperties:
-		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "field"), k.Want)
 	case *kind.MaxProperties:
-		return fmt.Sprintf("has %s; the maximum is %d", spell.Count(k.Got, "member"), k.Want)
+		return fmt.Sprintf("has %s; the maximum is %d", spell.Count(k.Got, "field"), k.Want)
 	}
 	if sch.Description != "" {
 		return fmt.Sprintf("does not match the description %q", strings.TrimSuffix(sch.Description, "."))
@@ -119,11 +119,11 @@ func example(sch *jsonschema.Schema) string {
 	return ""
 }
 
-// unknown returns the fault of a member that a schema does not allow.
+// unknown returns the fault of a field that a schema does not allow.
 func unknown(at []string, sch *jsonschema.Schema) Fault {
 	name := at[len(at)-1]
 	near := spell.NearName(name, slices.Sorted(maps.Keys(sch.Properties)))
-	return Fault{Pointer: rawjson.Pointer(at...), Detail: rawjson.Shorten(name) + " is not a known member, and no others are allowed"}.meaning(near, near)
+	return Fault{Pointer: rawjson.Pointer(at...), Detail: rawjson.Shorten(name) + " is not a known field, and no others are allowed"}.meaning(near, near)
 }
 
 // ratText returns a number of a schema as people write it.

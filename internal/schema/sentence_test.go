@@ -29,7 +29,7 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
-// A keywordTest is a schema of a member, a value that it accepts, one that it
+// A keywordTest is a schema of a field, a value that it accepts, one that it
 // refuses, and the faults of that.
 type keywordTest struct {
 	schema, good, bad string

@@ -14,12 +14,12 @@ import (
 	"pickup/internal/spell"
 )
 
-// A shape is the set of members that a value may have, at every depth, in any
+// A shape is the set of fields that a value may have, at every depth, in any
 // branch of the schema.
 type shape struct {
 	parts   []*jsonschema.Schema
 	members map[string]*shape
-	names   []string // of members, sorted, then their aliases
+	names   []string // of fields, sorted, then their aliases
 	free    bool     // names are data, so an unknown one is not a misspelling
 	items   *shape
 }
@@ -110,7 +110,7 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// find appends a fault for each member of v, at any depth, whose name is
+// find appends a fault for each field of v, at any depth, whose name is
 // probably a misspelling of a known one, and with sent for each historic value.
 // The pointer of v is at.
 func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) []ruleFault {
@@ -143,14 +143,14 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) 
 			}
 		case !s.free && !slices.Contains(s.names, name): // not an alias either
 			if near := spell.NearName(name, s.names); near != "" {
-				found = append(found, ruleFault{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known member"}.meaning(near, near), "slip"})
+				found = append(found, ruleFault{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known field"}.meaning(near, near), "slip"})
 			}
 		}
 	}
 	return found
 }
 
-// has reports whether a value may have a member or element at a path.
+// has reports whether a value may have a field or element at a path.
 func (s *shape) has(path []string) bool {
 	for _, name := range path {
 		switch {

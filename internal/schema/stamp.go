@@ -12,7 +12,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Stamp is a member that holds the time of a write (x-now).
+// A Stamp is a field that holds the time of a write (x-now).
 type Stamp struct {
 	Member   string
 	Updates  bool // of the latest write; otherwise of the creation
@@ -43,7 +43,7 @@ func (r *Rules) isStamp(name string) bool {
 	return slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.Member == name })
 }
 
-// readStamp reads x-now from the parts of the schema of a member.
+// readStamp reads x-now from the parts of the schema of a field.
 func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistake {
 	i := slices.IndexFunc(parts, func(part *jsonschema.Schema) bool { return extrasOf(part).now != "" })
 	if i < 0 {
@@ -65,7 +65,7 @@ func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistak
 		example.Format(layouts[0]), s.Text(example), name)}
 }
 
-// allows reports whether the rules of a member allow the value.
+// allows reports whether the rules of a field allow the value.
 func (r *Rules) allows(member string, value jsontext.Value) bool {
 	describing, _ := r.describing(member)
 	return !slices.ContainsFunc(describing, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestStamps reads x-now and writes a time in the form that the member allows.
+// TestStamps reads x-now and writes a time in the form that the field allows.
 func TestStamps(t *testing.T) {
 	at := time.Date(2026, 1, 31, 13, 30, 0, 250e6, time.FixedZone("", 3600))
 	const text, whole, integer = `"2026-01-31T12:30:00.250Z"`, `"2026-01-31T12:30:00Z"`, `1769862600250`

@@ -82,7 +82,7 @@ func (d *apiDocument) databaseSchemas() object {
 		members = append(members, entry{r.Name, schema})
 	}
 	return append(schemas, entry{"Database", object{
-		{"description", "The whole database. It may have members that are neither collections nor objects."},
+		{"description", "The whole database. It may have fields that are neither collections nor objects."},
 		{"type", "object"}, {"properties", members},
 	}})
 }

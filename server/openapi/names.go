@@ -57,6 +57,6 @@ func StatusText(status int) string {
 	return http.StatusText(status)
 }
 
-// HasPath reports whether the member of that name has a path. The path of the
+// HasPath reports whether the field of that name has a path. The path of the
 // empty name is the index, and /_/ belongs to the service itself.
 func HasPath(name string) bool { return name != "" && name != "_" }

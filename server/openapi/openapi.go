@@ -31,7 +31,7 @@ type Options struct {
 	// Simulated is Markdown about what is simulated at present, "" for nothing.
 	Simulated string
 
-	// SessionPath is what all paths begin with if the document is that of a session.
+	// SessionPath is the prefix of every path in a session's document.
 	SessionPath string
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 const typesHead = `// Types of the records and bodies of pickup, from its current data and rules.
-// The names are those of the OpenAPI document, /_/openapi.json.
+// The names are the same as in the OpenAPI document, /_/openapi.json.
 
 `
 
@@ -209,7 +209,7 @@ func stringOf(v jsontext.Value) string {
 	return rawjson.Unquote(v)
 }
 
-// member returns the value of the member of v called name, or nil.
+// field returns the value of the field of v called name, or nil.
 func member(v []byte, name string) jsontext.Value {
 	value, _ := rawjson.Member(v, name)
 	return value

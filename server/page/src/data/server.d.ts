@@ -1,7 +1,7 @@
 // Made from the OpenAPI document by go test ./server -run TestPageTypes -update.
 export interface components {
     schemas: {
-        /** @description The whole database. It may have members that are neither collections nor objects. */
+        /** @description The whole database. It may have fields that are neither collections nor objects. */
         Database: Record<string, never>;
         /** @description What went wrong (RFC 9457). */
         Problem: {
@@ -21,14 +21,14 @@ export interface components {
                 /** @description Which parameter of the URL. */
                 parameter?: string;
                 detail: string;
-                /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
+                /** @description What was probably meant: the string in place of the value, or the name if the field is not known. */
                 suggestion?: string;
             }[];
             /** @description The collections of the database, if something was not found. */
             collections?: string[];
             /** @description The name that was probably meant, if something was not found. */
             suggestion?: string;
-            /** @description The records that other changes have touched, or without id whole members. */
+            /** @description The records that other changes have touched, or without id whole fields. */
             conflicts?: {
                 collection: string;
                 id?: string;
@@ -85,7 +85,7 @@ export interface components {
             id?: string;
             /** @description What is wrong. */
             detail: string;
-            /** @description What was probably meant: the string in place of the value, or the name if the member is not known. */
+            /** @description What was probably meant: the string in place of the value, or the name if the field is not known. */
             suggestion?: string;
             /**
              * @description An edit of the file that has undone what clients had written.
@@ -107,7 +107,7 @@ export interface components {
             /** @description Of a record. */
             id?: string;
         }[];
-        /** @description A value of a member and how many records have it. */
+        /** @description A value of a field and how many records have it. */
         ValueCount: {
             /** @description A text, a number, true, false or null. An array counts as its elements. */
             value: unknown;
@@ -179,12 +179,12 @@ export interface components {
                 href: string;
             }[];
             relations: {
-                /** @description The collection with the member. */
+                /** @description The collection with the field. */
                 from: string;
                 member: string;
                 /** @description The collection that it refers to. */
                 to: string;
-                /** @description The member holds a list of ids. */
+                /** @description The field holds a list of ids. */
                 list: boolean;
                 /** @enum {string} */
                 onDelete?: "restrict" | "cascade" | "set-null";
