@@ -72,8 +72,8 @@ func (r *Rules) allows(member string, value jsontext.Value) bool {
 }
 
 // Stamp returns value, which replaces old, with the times that the service writes (x-now)
-// into other members than the id. old is nil if there was none. A time that the client has
-// set stays, unless the member is readOnly. If nothing else changes, the times do not
+// into other fields than the id. old is nil if there was none. A time that the client has
+// set stays, unless the field is readOnly. If nothing else changes, the times do not
 // either.
 func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.Value {
 	if len(r.Stamps) == 0 {
@@ -105,7 +105,7 @@ func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.
 	return value
 }
 
-// setMember returns the compact object v with a member set: in its place if v has it, or
+// setMember returns the compact object v with a field set: in its place if v has it, or
 // else as the last.
 func setMember(v jsontext.Value, name, value string) jsontext.Value {
 	return rawjson.MergeMembers(v, append(rawjson.AppendMember([]byte("{"), name, []byte(value)), '}'))

@@ -26,7 +26,7 @@ const maxSingulars = 10_000
 
 // Singular returns the singular of an English plural: driver for drivers, category
 // for categories, address for addresses. Followed by Id, as in driverId, it is the
-// member by which other records refer to one of the collection. Other names are
+// field by which other records refer to one of the collection. Other names are
 // returned unchanged.
 func Singular(plural string) string {
 	singulars.Lock()
