@@ -61,6 +61,7 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 			d.add(o.key, o.value, rev)
 		}
 	}
+	d.sort()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noteLocked(d)

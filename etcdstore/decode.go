@@ -22,16 +22,15 @@ type step struct {
 	reload bool  // what changed is not known
 	batch  storage.Batch
 
-	deleted map[string]bool // names of members
-	members []memberPair    // that were written
-	records map[string][]recordPair
+	members []memberPair
+	records map[string][]recordPair // by collection
 }
 
 // A memberPair is a key under c/ and its value.
 type memberPair struct {
 	rank  uint64
 	name  string
-	value jsontext.Value
+	value jsontext.Value // nil: it was deleted
 	rev   int64
 }
 
@@ -47,7 +46,7 @@ func (r recordPair) compare(other recordPair) int {
 }
 
 func newStep(rev int64) *step {
-	return &step{rev: rev, deleted: make(map[string]bool), records: make(map[string][]recordPair)}
+	return &step{rev: rev, records: make(map[string][]recordPair)}
 }
 
 // isEarlier reports whether only earlier versions write a key, for what was too large for
@@ -130,16 +129,12 @@ func (d *step) add(key string, value []byte, rev int64) bool {
 	}
 	rest, found := strings.CutPrefix(key, memberKeys)
 	rank, name, ok := parseMember(rest)
-	if value == nil {
-		d.deleted[name] = true
-	} else {
-		d.members = append(d.members, memberPair{rank, name, value, rev})
-	}
+	d.members = append(d.members, memberPair{rank, name, value, rev})
 	return ok && found
 }
 
-// sort puts members and records in their order. Ranks and places with more digits than
-// others are not in the order of the keys.
+// sort puts members and records in their order, which is not the order of the keys if a
+// number has more digits than others. What was deleted and added again is deleted first.
 func (d *step) sort() {
 	slices.SortFunc(d.members, func(a, b memberPair) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) // the same rank: by hand
@@ -155,13 +150,9 @@ func (d *step) changes() (changes []storage.Change) {
 		changes = append(changes, storage.Change{Collection: name, ID: id, Value: v})
 	}
 	whole := make(map[string]bool) // the members whose elements need no changes
-	for name := range d.deleted {
-		whole[name] = true
-		add(name, "", nil)
-	}
 	for _, m := range d.members {
 		switch {
-		case storage.KindOf(m.name, m.value) != storage.Array:
+		case m.value == nil || storage.KindOf(m.name, m.value) != storage.Array:
 			whole[m.name] = true
 			add(m.name, "", m.value)
 		case slices.Contains(d.head.Whole, m.name):
@@ -170,16 +161,10 @@ func (d *step) changes() (changes []storage.Change) {
 			add(m.name, "", v)
 		}
 	}
-	names := slices.Sorted(maps.Keys(d.records))
-	for _, deleted := range []bool{true, false} {
-		for _, name := range names {
-			if whole[name] || deleted && slices.Contains(d.head.Whole, name) {
-				continue
-			}
-			for _, r := range d.records[name] {
-				if deleted == (r.value == nil) {
-					add(name, r.key, r.value)
-				}
+	for _, name := range slices.Sorted(maps.Keys(d.records)) {
+		for _, r := range d.records[name] {
+			if !whole[name] && (r.value != nil || !slices.Contains(d.head.Whole, name)) {
+				add(name, r.key, r.value)
 			}
 		}
 	}
@@ -221,10 +206,11 @@ func (st *state) apply(d *step) {
 	if d.batch.Rules != nil {
 		st.rules = len(d.batch.Rules) > 0
 	}
-	for name := range d.deleted {
-		delete(st.members, name)
-	}
 	for _, in := range d.members {
+		if in.value == nil {
+			delete(st.members, in.name)
+			continue
+		}
 		kind := storage.KindOf(in.name, in.value)
 		m := st.members[in.name]
 		if m == nil || slices.Contains(d.head.Whole, in.name) || m.kind != kind {

@@ -90,7 +90,7 @@ func (i *importer) begin(owned int64) error {
 	// Not twice: a try that is performed late must not delete the keys of this import.
 	i.ifs = append(ifs[:1:1], clientv3.Compare(clientv3.ModRevision(owner), "=", owned))
 	_, err := i.write(clientv3.OpPut(owner, i.head.Commit),
-		clientv3.OpDelete(i.prefix, clientv3.WithRange(owner)), clientv3.OpDelete(owner+"\x00", clientv3.WithRange(prefixEnd(i.prefix))))
+		clientv3.OpDelete(i.prefix, clientv3.WithRange(owner)), clientv3.OpDelete(owner+"\x00", clientv3.WithRange(clientv3.GetPrefixRangeEnd(i.prefix))))
 	i.ifs = append(ifs[:1:1], clientv3.Compare(clientv3.Value(owner), "=", i.head.Commit))
 	if _, rival := errors.AsType[rivalError](err); rival {
 		return nil // or an earlier try has succeeded: the next write finds out

@@ -132,14 +132,3 @@ func idMemberOf(value jsontext.Value) string {
 	}
 	return defaultIDMember
 }
-
-// prefixEnd returns the first key after all that begin with prefix, which does not
-// consist of 0xff bytes.
-func prefixEnd(prefix string) string {
-	b := []byte(prefix)
-	for b[len(b)-1] == 0xff {
-		b = b[:len(b)-1]
-	}
-	b[len(b)-1]++
-	return string(b)
-}

@@ -57,8 +57,8 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	if err == nil || errors.Is(err, storage.ErrBroken) {
 		s.broken = err
 	}
-	if err == nil && st.rev >= s.seen.rev {
-		s.seen = sighting{st.rev, began}
+	if err == nil && st.rev >= s.seen {
+		s.seen, s.seenAt = st.rev, began
 	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
 		s.state, s.away = st, nil
@@ -188,7 +188,7 @@ func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyVal
 func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (*clientv3.GetResponse, error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		r, err := s.etcd.Do(call, clientv3.OpGet(from, append(o, clientv3.WithRange(prefixEnd(s.prefix)), clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...))
+		r, err := s.etcd.Do(call, clientv3.OpGet(from, append(o, clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)), clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...))
 		cancel()
 		if !isAway(err) || try == 2 || ctx.Err() != nil {
 			return r.Get(), err

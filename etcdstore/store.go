@@ -67,7 +67,8 @@ type Store struct {
 	feed     *storage.Feed                  // guarded by mu; of the running Watch, nil if there is none
 	shown    int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
 	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
-	seen     sighting                       // guarded by mu; sets fresh when it is shown
+	seen     int64                          // guarded by mu; a later head that was the latest at seenAt, which will be fresh
+	seenAt   time.Time                      // guarded by mu; zero if there is none
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see checkHead: revisions now mean other states
 	conflict int64                          // guarded by mu; the head that the last commit has met, until Since or Latest; or 0
@@ -90,12 +91,6 @@ type state struct {
 	rules   bool // whether there are any
 	members map[string]*member
 	rank    uint64 // of the next member
-}
-
-// A sighting is the revision of a head that was the latest at a time.
-type sighting struct {
-	rev int64
-	at  time.Time
 }
 
 // A member is what a commit must know of a top-level member.
@@ -232,11 +227,11 @@ func (s *Store) show(rev storage.Rev) {
 // freshenLocked sets fresh if the head that was seen has been yielded. The caller holds
 // s.mu.
 func (s *Store) freshenLocked() {
-	if s.seen.rev <= s.shown {
-		if s.seen.at.After(s.fresh) {
-			s.fresh = s.seen.at
+	if s.seen <= s.shown {
+		if s.seenAt.After(s.fresh) {
+			s.fresh = s.seenAt
 		}
-		s.seen = sighting{}
+		s.seenAt = time.Time{}
 	}
 }
 
@@ -289,8 +284,8 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	if err == nil {
 		// Of the heads that have not been yielded the first one counts: under steady
 		// writes the last is never yielded in time.
-		if s.seen.at.IsZero() {
-			s.seen = sighting{rev, began}
+		if s.seenAt.IsZero() {
+			s.seen, s.seenAt = rev, began
 		}
 		s.freshenLocked()
 	}

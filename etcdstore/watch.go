@@ -218,7 +218,7 @@ func (f *follower) approach(ctx context.Context) bool {
 func (f *follower) receive(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	responses := f.etcd.Watch(ctx, f.prefix, clientv3.WithRange(prefixEnd(f.prefix)), clientv3.WithRev(f.from), clientv3.WithProgressNotify())
+	responses := f.etcd.Watch(ctx, f.prefix, clientv3.WithRange(clientv3.GetPrefixRangeEnd(f.prefix)), clientv3.WithRev(f.from), clientv3.WithProgressNotify())
 	tick := time.NewTicker(probeEach)
 	defer tick.Stop()
 	for latest := int64(0); ; {
