@@ -24,26 +24,32 @@ func (s style) lay(v []byte, ex examples) []byte {
 		return rawjson.Compact(v)
 	}
 	ex = sync.OnceValue(ex)
-	var models []*list
-	for _, example := range ex() {
-		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
-			models = append(models, m)
-		}
-	}
-	if len(models) == 0 {
+	first, others := nextModel(l, ex())
+	if first == nil {
 		if len(v) <= shortLine {
 			s = s.defaultLayout(ex())
 		}
-		models, ex = []*list{s.model(l)}, nothing
+		first, ex = s.model(l), nothing
 	}
-	s = s.in(models[0])
+	s = s.in(first)
 	if l.open == '[' {
-		s.layElements(l, models[0], ex)
+		s.layElements(l, first, ex)
 	} else {
-		s.layMembers(l, models, ex)
+		s.layMembers(l, first, others, ex)
 	}
-	l.tail = withoutComments(models[0].tail)
+	l.tail = withoutComments(first.tail)
 	return l.text()
+}
+
+// nextModel returns the first of the examples that is of the kind of l, nil if there is
+// none, and those after it.
+func nextModel(l *list, examples [][]byte) (*list, [][]byte) {
+	for i, example := range examples {
+		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
+			return m, examples[i+1:]
+		}
+	}
+	return nil, nil
 }
 
 // layElements lays out the elements of l like the elements of model.
@@ -60,10 +66,10 @@ func (s style) layElements(l, model *list, ex examples) {
 	}
 }
 
-// layMembers lays out the members of l like their namesakes in models, and
-// others like the members of the first model.
-func (s style) layMembers(l *list, models []*list, ex examples) {
-	first := models[0]
+// layMembers lays out the members of l like their namesakes in first or in other
+// examples, and new ones like the members of first.
+func (s style) layMembers(l, first *list, others [][]byte, ex examples) {
+	models := []*list{first} // others are cut when they are needed, which is seldom
 	sep := first.separator(s)
 	for i := range l.items {
 		it := &l.items[i]
@@ -72,7 +78,15 @@ func (s style) layMembers(l *list, models []*list, ex examples) {
 			it.gap = withoutComments(first.items[0].gap)
 		}
 		mark := first.items[len(first.items)-1].label
-		for _, m := range models {
+		for k := 0; ; k++ {
+			if k == len(models) {
+				var next *list
+				if next, others = nextModel(l, others); next == nil {
+					break
+				}
+				models = append(models, next)
+			}
+			m := models[k]
 			j := m.index(it.name())
 			if j < 0 {
 				continue
