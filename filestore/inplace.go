@@ -91,16 +91,16 @@ func (w *inPlace) isKnown(f *os.File) (bool, error) {
 // program that has it open gets 2 s to close it.
 func (w *inPlace) lease() error {
 	sys := &w.o.sys
-	patience := graceWrite
+	limit := graceWrite
 	if w.skipLeaseWait {
-		patience = retryAfter
+		limit = retryAfter
 	}
 	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
 		if sys.Lease(w.lock.inode, disk.WriteLease) != disk.ErrTaken {
 			w.skipLeaseWait = false
 			return nil // granted, or the system has no leases
 		}
-		if w.o.now().Sub(begin) > patience {
+		if w.o.now().Sub(begin) > limit {
 			break
 		}
 	}

@@ -131,7 +131,7 @@ func (s *Store) moveLocked() {
 }
 
 // finishedLocked reports whether the program that wrote c, which parses, is done.
-// A program that does not cut the file off first writes states that parse and mix
+// A program that does not truncate the file first writes states that parse and mix
 // the old text with the new.
 func (s *Store) finishedLocked(c disk.State) bool {
 	if !s.isInPlace() && s.checkWriters(s.real) == nil {

@@ -55,7 +55,7 @@ type Options struct {
 	// discarded.
 	Log *slog.Logger
 
-	ids func(collection string) string // the member with the ids, as set by KeyBy; nil: always "id"
+	ids func(collection string) string // the field with the ids, as set by KeyBy; nil: always "id"
 
 	sys disk.Calls            // the zero value: the real file system
 	now func() time.Time      // nil: time.Now

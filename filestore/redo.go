@@ -22,7 +22,7 @@ import (
 //	line feed, and the line from above once more
 //
 // It is in the file that is written, where it begins in the first block after both
-// documents, with zeros in the gap. JSON has no NUL, so the document ends at the first
+// documents, with zeros between. JSON has no NUL, so the document ends at the first
 // one. Earlier versions could keep it in a file of its own.
 type redo struct {
 	oldLen, newLen int64
@@ -211,15 +211,15 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 		return verdict{}, false
 	}
 	v = verdict{text: document, record: int64(end)}
-	if rest := data[end:]; !isZero(rest) && !belongs(document, rest) {
+	if rest := data[end:]; !isZero(rest) && !isRecordOf(document, rest) {
 		v.keep, v.why = rest, "what followed the document in %s, which looks like the rest of an interrupted write,"
 	}
 	return v, true
 }
 
-// belongs reports whether rest, which follows document, is zeros and a part of a record
+// isRecordOf reports whether rest, which follows document, is zeros and a part of a record
 // of document: it begins with the record's first line, and has no more than the record.
-func belongs(document, rest []byte) bool {
+func isRecordOf(document, rest []byte) bool {
 	record := bytes.TrimLeft(rest, "\x00\n")
 	r, ok := readLine(record)
 	sum := checksum.Of(document)

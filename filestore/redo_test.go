@@ -333,7 +333,7 @@ func TestTornRecord(t *testing.T) {
 					}
 					rest := data[len(text):]
 					_, redone := readRedo(data[at:])
-					if keeps := !belongs([]byte(text), rest) && !redone && !isZero(rest); keeps != (v.keep != nil) || keeps && !bytes.Equal(v.keep, rest) {
+					if keeps := !isRecordOf([]byte(text), rest) && !redone && !isZero(rest); keeps != (v.keep != nil) || keeps && !bytes.Equal(v.keep, rest) {
 						t.Fatalf("%s, %d bytes, sectors lost: %05b: %d bytes kept of %d", c.name, len(old), lost, len(v.keep), len(rest))
 					}
 				}

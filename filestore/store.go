@@ -47,7 +47,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	return s.batchLocked(), nil
 }
 
-// Value returns the top-level member called name, nil if it does not exist or is
+// Value returns the top-level field called name, nil if it does not exist or is
 // an array. Unlike Load it does not look at the file.
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()

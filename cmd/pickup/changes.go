@@ -25,7 +25,7 @@ type change struct {
 
 // A changePrinter prints changes for people.
 type changePrinter struct {
-	w     *bufio.Writer // its errors are those of Flush
+	w     *bufio.Writer // Flush returns its first error
 	color bool
 }
 

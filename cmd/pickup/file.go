@@ -23,7 +23,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// This file has what the commands share that use the FILE of their arguments.
+// This file is for the commands that use a FILE.
 
 // isNew reports whether serving path would create a database.
 func isNew(path string) bool {
@@ -74,7 +74,7 @@ func realPath(path string) string {
 	return path
 }
 
-// checkSource returns an error if what is named is not a file: json-server can read more.
+// checkSource returns an error if the argument is not a file, as json-server allows.
 func checkSource(file string) error {
 	switch {
 	case etcdstore.IsURL(file):

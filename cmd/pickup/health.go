@@ -88,7 +88,7 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil
 	}
-	own, err := os.Stat("/proc/self/exe")
+	program, err := os.Stat("/proc/self/exe")
 	if err != nil {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, p := range processes {
 		exe, err := os.Stat(p + "/exe")
-		if err != nil || !os.SameFile(own, exe) {
+		if err != nil || !os.SameFile(program, exe) {
 			continue // another program, or one of another user
 		}
 		if dir, err := os.Stat(p + "/cwd"); err != nil || !os.SameFile(here, dir) {

@@ -23,7 +23,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// An importCommand makes a database in a cluster of a file and its rules.
+// An importCommand copies a file and its schema into a cluster.
 type importCommand struct {
 	File    string `arg:"" help:"The JSON file to import."`
 	Cluster string `arg:"" help:"Where to put the database, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
@@ -75,7 +75,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// rules returns the rules to import, and their text, which is nil if there are none.
+// rules returns the schema to import, and its text, which is nil if there is none.
 func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, error) {
 	path, err := c.Rules, error(nil)
 	if path == "" {
@@ -109,7 +109,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 		if same && len(changes) == 0 {
 			return now.Rev, nil
 		}
-		if err := store.KeyBy(idMember); err != nil { // the ids are in other members
+		if err := store.KeyBy(idMember); err != nil { // the ids are in other fields
 			if same { // its servers would not find the records
 				return 0, config.Usagef("%w; see --id-field", err)
 			}
@@ -130,7 +130,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 	}
 }
 
-// An exportCommand writes a database in a cluster, and its rules, to a file.
+// An exportCommand writes a database in a cluster, and its schema, to a file.
 type exportCommand struct {
 	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	File    string `arg:"" optional:"" help:"The JSON file to write; in an existing one only the differences are changed. Without it: standard output."`
@@ -154,8 +154,8 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 	return c.write(ctx, e, b, store.IDMember)
 }
 
-// write changes what differs in the file, and writes the rules next to it, or where it
-// says that they are. idMember returns the members with the ids in the cluster.
+// write changes what differs in the file, and writes the schema next to it, or where its
+// "$schema" says. idMember returns the fields with the ids in the cluster.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
 	rules, err := lint.SchemaPath(c.File, "")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// logs are the logs of a service. Both write to one place and stay in order.
+// logs are the logs of a service. Both write to one place, in order.
 type logs struct {
 	log    *slog.Logger // writes each line at once
 	access *slog.Logger // buffers lines, unless a person watches

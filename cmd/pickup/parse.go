@@ -25,7 +25,7 @@ type grammar struct {
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
 	Types      typesCommand      `cmd:"" help:"Print TypeScript types of the records and bodies of a file, as a server has them at /_/types.d.ts."`
 	Import     importCommand     `cmd:"" help:"Copy a file and its schema into a database in an etcd cluster."`
-	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its rules, to a file."`
+	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its schema, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
 	Passwd     passwdCommand     `cmd:"" help:"Print a line for --htpasswd: a user and the hash of a password, which is prompted for or read from standard input."`
@@ -92,8 +92,8 @@ func parse(args []string, e *environment) (command, error) {
 	return selected.Target.Addr().Interface().(command), nil
 }
 
-// respell returns args with "help" and "--version", as in other programs, replaced
-// by what the grammar has.
+// respell returns args with "help" and "--version", as in other programs, in
+// the words of the grammar.
 func respell(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -106,7 +106,7 @@ func respell(args []string) []string {
 }
 
 // joinNegative returns args in which a negative number after a flag is its value,
-// so that the error is about the number.
+// so that an error names the number.
 func joinNegative(args []string) []string {
 	var joined []string
 	for i, arg := range args {
@@ -164,7 +164,7 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// firstScreen has every command and what most people need of the rest.
+// firstScreen lists every command and the flags that most people need.
 const firstScreen = `Usage: pickup [FILE] [FLAGS]    serve FILE ($PICKUP_DB, or db.json)
        pickup COMMAND [--help]
 
@@ -218,7 +218,7 @@ var topics = []kong.Group{
 	{Key: "json-server", Title: "For users of json-server:"},
 }
 
-// serveTail is what the help of serve has after the flags.
+// serveTail follows the flags in the help of serve.
 const serveTail = `
 Each of these settings has a variable, as --max-body has PICKUP_MAX_BODY, and is
 called max-body in a configuration file. pickup config prints all of them.

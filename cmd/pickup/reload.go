@@ -13,8 +13,7 @@ import (
 	"pickup/server/simulate"
 )
 
-// This file has the files that are read again when they change while the service runs,
-// except the schema, which belongs to the database.
+// This file is for the files that are read again when they change, except the schema.
 
 // readUsers finds out who may use the service, and who can reach it.
 func (s *service) readUsers(context.Context) (err error) {

@@ -247,7 +247,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// openDatabase opens the database with its rules.
+// openDatabase opens the database with its schema.
 func (s *service) openDatabase(ctx context.Context) (err error) {
 	for _, r := range s.reloadables {
 		s.checks = append(s.checks, server.Check{Name: r.Name, OK: func() bool { return r.Err() == nil }})
@@ -263,9 +263,8 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// openFile opens the database with the rules in the file of its schema. A schema that
-// cannot be used is not an error: a notice warns about it, and writes are not
-// checked.
+// openFile opens the database with its schema file. A schema that cannot be used is not
+// an error: a notice warns about it, and writes are not checked.
 func (s *service) openFile(ctx context.Context) (err error) {
 	schema := lint.NewSchema(s.file, s.store)
 	if err := schema.Load(ctx); err != nil {
@@ -428,7 +427,7 @@ func (s *service) openCluster(ctx context.Context) (err error) {
 	return err
 }
 
-// openShared opens the database in a cluster, which has its rules.
+// openShared opens a database in a cluster, which has the schema.
 func (s *service) openShared(ctx context.Context) (err error) {
 	for _, c := range s.cluster.Counters() {
 		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)

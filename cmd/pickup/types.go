@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -22,30 +21,28 @@ type typesCommand struct {
 
 func (c *typesCommand) run(ctx context.Context, e *environment) error {
 	path := c.Path(e.Sources)
+	var db *database.DB
 	if etcdstore.IsURL(path) {
-		db, store, err := openDatabase(ctx, e, path, c.ClusterAccess, c.IDConvention)
+		shared, store, err := openDatabase(ctx, e, path, c.ClusterAccess, c.IDConvention)
 		if err != nil {
 			return err
 		}
-		return errors.Join(printTypes(e, db), store.Close())
+		defer store.Close()
+		db = shared
+	} else {
+		store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer store.Close() // nothing was written
+		rules, err := lint.LoadSchema(path, lint.Declared(store))
+		if err != nil { // it is served without a schema, too
+			e.log().Warn("the schema is not used", "error", err)
+		}
+		if db, err = database.Open(ctx, store, c.Options(rules)); err != nil {
+			return err
+		}
 	}
-	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer store.Close() // nothing was written
-	rules, err := lint.LoadSchema(path, lint.Declared(store))
-	if err != nil { // it is served without rules, too
-		e.log().Warn("the schema is not used", "error", err)
-	}
-	db, err := database.Open(ctx, store, c.Options(rules))
-	if err != nil {
-		return err
-	}
-	return printTypes(e, db)
-}
-
-func printTypes(e *environment, db *database.DB) error {
 	_, err := e.stdout.Write(openapi.TypeScript(db.Snapshot()))
 	return err
 }

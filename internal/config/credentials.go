@@ -133,7 +133,7 @@ func readUsers(getenv func(string) string, file string) (Credentials, error) {
 		return nil
 	}, file)
 	if err := c.Htpasswd.Load(context.Background()); err != nil {
-		return c, FileError("--htpasswd", err)
+		return c, fileError("--htpasswd", err)
 	}
 	return c, nil
 }

@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// Plain returns the message of an error of the parser in our words.
+// Plain rewords the message of an error of the parser.
 func Plain(err error) string {
 	text := err.Error()
 	for _, w := range plainWords {
@@ -41,8 +41,8 @@ func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// FileError returns an error about a file that a flag names.
-func FileError(flag string, err error) error {
+// fileError returns an error about a file that a flag names.
+func fileError(flag string, err error) error {
 	var failed *fs.PathError
 	switch {
 	case !errors.As(err, &failed):

@@ -46,7 +46,7 @@ func Read(args []string, getenv func(string) string) (*File, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, FileError("--config", err)
+		return nil, fileError("--config", err)
 	}
 	return Parse(name, text)
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// This file has what differs from the command line of json-server 0.17, which runs as
-// it is otherwise.
+// This file is for the flags of json-server 0.17 that pickup does not have.
 
 // Unneeded are flags of json-server that have no effect here.
 type Unneeded struct {

@@ -17,7 +17,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// Routing is what the service has at which path.
+// Routing says what the service serves at which path.
 type Routing struct {
 	RouteFile
 	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, at paths that the API does not use. Repeatable."`
@@ -39,12 +39,12 @@ func (r *Routing) check() error {
 	}
 	if r.Routes != "" {
 		if _, err := os.Stat(r.Routes); err != nil {
-			return FileError("--routes", err)
+			return fileError("--routes", err)
 		}
 	}
 	for _, dir := range r.Static {
 		if info, err := os.Stat(dir); err != nil {
-			return FileError("--static", err)
+			return fileError("--static", err)
 		} else if !info.IsDir() {
 			return Usagef("--static: %s is not a directory", dir)
 		}
@@ -133,7 +133,7 @@ func (f RouteFile) Check(s *Sources) ([]lint.Finding, error) {
 	}
 	text, err := os.ReadFile(f.Name(s))
 	if err != nil {
-		return nil, FileError("--routes", err)
+		return nil, fileError("--routes", err)
 	}
 	_, err = f.Table(s, text)
 	var faults routeFaults

@@ -1,3 +1,11 @@
+// Package config has the settings of a server: their flags, variables and names in a
+// configuration file, the rules that they follow, and the files that they name.
+//
+// [Server] is everything that serve accepts. A new flag goes into settings.go, or into the
+// file of its subject.
+// Credentials, TLS, routes, simulated answers and limits are each in the file of that
+// name. [Sources] finds the value of a flag that is not on the command line, and
+// [File] is a pickup.toml or pickup.json.
 package config
 
 import (
@@ -12,6 +20,23 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/schema"
 )
+
+// A Server is what serve and config accept: the database and the settings.
+type Server struct {
+	FileArgument
+	Settings
+	IDConvention
+}
+
+// A FileArgument is the FILE of a command.
+type FileArgument struct {
+	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
+}
+
+// Path returns the file to use.
+func (f FileArgument) Path(s *Sources) string {
+	return cmp.Or(f.File, s.Getenv("PICKUP_DB"), s.File.DB(), "db.json")
+}
 
 // Settings are the settings of a service. A flag overrides its variable, and that
 // overrides the configuration file.

@@ -4,15 +4,22 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 )
 
-// Sources are where settings come from that are not on the command line.
+// Sources are the sources of settings that are not on the command line.
 type Sources struct {
 	Getenv func(string) string // "" if the variable is unset
 	File   *File               // not nil
@@ -39,7 +46,11 @@ func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 	var value any = s.Getenv(source)
 	switch {
 	case value != "" && flag.IsSlice():
-		value = words(s.Getenv(source))
+		var all []any
+		for _, word := range strings.Fields(s.Getenv(source)) {
+			all = append(all, word)
+		}
+		value = all
 	case value == "":
 		v, err := s.File.value(flag)
 		if v == nil || err != nil {
@@ -60,15 +71,6 @@ func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return nil, nil // false is the default, and must not count as given
 	}
 	return value, nil
-}
-
-// words returns the space-separated values of a variable.
-func words(text string) []any {
-	var all []any
-	for _, w := range strings.Fields(text) {
-		all = append(all, w)
-	}
-	return all
 }
 
 // CheckRanges returns an error if a flag is outside of its range, the least and the
@@ -92,4 +94,71 @@ func (s *Sources) CheckRanges(flags []*kong.Flag) error {
 		}
 	}
 	return nil
+}
+
+// CheckNames returns an error if the configuration file has a name that is not a setting.
+func (s *Sources) CheckNames() error {
+	k, err := kong.New(new(Server))
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{"db": true}
+	for _, f := range k.Model.Flags {
+		known[f.Name] = known[f.Name] || f.Tag.Get("variable") != ""
+		for _, name := range s.File.aliases(f) {
+			known[name] = true
+		}
+	}
+	unknown := slices.Sorted(maps.Keys(s.File.values))
+	unknown = slices.DeleteFunc(unknown, func(name string) bool { return known[name] })
+	if len(unknown) == 0 {
+		return nil
+	}
+	hint := "pickup serve --help lists all settings"
+	if near := spell.Nearest(unknown[0], slices.Sorted(maps.Keys(known))); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	if slices.Contains(unknown, "password") || slices.Contains(unknown, "user") {
+		hint = "passwords belong in PICKUP_PASSWORD_FILE or, hashed, in the htpasswd file"
+	}
+	if instead := unsupported[unknown[0]]; instead != "" {
+		hint = instead
+	}
+	line, column := s.File.place(rawjson.Pointer(unknown[0]))
+	return Usagef("%s:%d:%d: unknown setting %q: %s", s.File.Name, line, column, unknown[0], hint)
+}
+
+// CheckSettings returns the longest delay that serve would allow with these sources, and
+// why it would refuse the settings, nil if it would not.
+func (s *Sources) CheckSettings() (maxDelay time.Duration, fault *lint.Finding) {
+	if s.File.Name == "" {
+		return 0, nil
+	}
+	maxDelay = math.MaxInt64 // unknown: no rule is refused for it
+	server, err := s.server()
+	if err == nil {
+		maxDelay, err = server.MaxDelay, server.Settings.Check()
+	}
+	if err == nil {
+		return maxDelay, nil
+	}
+	return maxDelay, &lint.Finding{File: s.File.Name, Detail: strings.TrimPrefix(err.Error(), s.File.Name+": ")}
+}
+
+// server returns the settings of a server without arguments, checked except for what
+// they name outside of the program.
+func (s *Sources) server() (*Server, error) {
+	var server Server
+	k, err := kong.New(&server, kong.Writers(io.Discard, io.Discard), kong.Resolvers(kong.ResolverFunc(s.Resolve)))
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := k.Parse(nil)
+	if err != nil {
+		return nil, errors.New(Plain(err))
+	}
+	if err := cmp.Or(s.CheckRanges(parsed.Flags()), s.CheckNames()); err != nil {
+		return nil, err
+	}
+	return &server, nil
 }

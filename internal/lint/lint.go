@@ -49,7 +49,7 @@ type Finding struct {
 	value string // the pointer and the record as String has them, or ""
 }
 
-// An Element is a record or, without an id, a top-level member.
+// An Element is a record or, without an id, a top-level field.
 type Element struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id,omitempty"`
@@ -79,7 +79,7 @@ func edited(run string, e database.Edit) Finding {
 // maxNamed is the number of elements that the text of a finding names.
 const maxNamed = 10
 
-// howToPutBack returns how to have back what an edit undid.
+// howToPutBack says how to restore what an edit undid.
 func (f Finding) howToPutBack() string {
 	only := "the records of GET /_/findings"
 	if len(f.Records) <= maxNamed {
@@ -94,7 +94,7 @@ func (f Finding) howToPutBack() string {
 
 // String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
 // was not looked up. Before the detail it names the value that breaks a rule. The
-// finding of an edit says how to have back what it undid.
+// finding of an edit says how to restore what it undid.
 func (f Finding) String() string {
 	if f.Kind != "" {
 		return f.Detail + f.howToPutBack()
@@ -120,7 +120,7 @@ func (f Finding) Locate(text []byte) Finding {
 }
 
 // at returns f with the line and column of what its pointer leads to from a place.
-// In the text, members may have any name that rules accept; rules may be nil.
+// In the text, fields may have any name that the schema accepts; rules may be nil.
 func (f Finding) at(p storage.Place, rules *schema.Schema) Finding {
 	f.Line, f.Column = p.Line, p.Column
 	pointers := append([]string{f.Pointer}, rules.Respelled(f.Pointer)...)

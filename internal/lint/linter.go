@@ -15,7 +15,7 @@ type Text interface {
 	Unreachable() []storage.UnreachableElement
 	UnreachableCount() int
 	Places(pointers []string) []storage.Place
-	Value(name string) jsontext.Value // of a top-level member
+	Value(name string) jsontext.Value // of a top-level field
 }
 
 // A Linter lists the findings of a database that is in use: first the edits that undid

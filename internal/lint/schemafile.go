@@ -81,7 +81,7 @@ func (s *Schema) kept() string {
 }
 
 // LoadSchema returns the schema of the database at path: the file that its
-// "$schema" member declares or, if that is empty, <name>.schema.json. It returns
+// "$schema" field declares or, if that is empty, <name>.schema.json. It returns
 // nil if there is none. An error about the text is a *schema.Error; one that wraps
 // ErrNotFile says that a URL is declared, which is never fetched, and one that wraps
 // ErrMissing that the declared file does not exist.

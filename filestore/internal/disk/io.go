@@ -91,8 +91,8 @@ var zeros [64 << 10]byte
 
 // Zeros writes zeros up to the offset end.
 func (w *Writer) Zeros(end int64) error {
-	for gap := end - w.Off; gap > 0 && w.err == nil; gap = end - w.Off {
-		w.Write(zeros[:min(gap, int64(len(zeros)))])
+	for w.Off < end && w.err == nil {
+		w.Write(zeros[:min(end-w.Off, int64(len(zeros)))])
 	}
 	return w.err
 }
