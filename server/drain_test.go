@@ -97,12 +97,13 @@ func TestRefusedBody(t *testing.T) {
 	}
 }
 
-// TestRefusedBodies: a body is read on for five seconds, and not if the client expects 100
-// (Continue).
+// TestRefusedBodies checks the limits within which bodies are read on: 64 at a
+// time, for five seconds, and not while the server stops.
 func TestRefusedBodies(t *testing.T) {
 	t.Parallel()
 	const refused = "POST /posts HTTP/1.1\r\nContent-Length: 1000000000\r\n"
-	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x")})
+	stop := make(chan struct{})
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("anna", "x"), Metrics: server.NewMetrics(), Stop: stop})
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
 	// closes returns after what time the server closes the connection.
@@ -113,6 +114,19 @@ func TestRefusedBodies(t *testing.T) {
 		}
 		return time.Since(start)
 	}
+	undrained := func() string {
+		r := httptest.NewRequest("GET", "/_/metrics", nil)
+		r.SetBasicAuth("anna", "x")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		for line := range strings.Lines(w.Body.String()) {
+			if value, ok := strings.CutPrefix(line, "pickup_http_undrained_total "); ok {
+				return strings.TrimSpace(value)
+			}
+		}
+		return ""
+	}
+
 	waiting := dial(t, web)
 	refuse(t, waiting, refused)
 	if d := closes(waiting); d < 4*time.Second || d > 15*time.Second {
@@ -122,6 +136,32 @@ func TestRefusedBodies(t *testing.T) {
 	refuse(t, expecting, refused+"Expect: 100-continue\r\n")
 	if d := closes(expecting); d > 3*time.Second {
 		t.Errorf("the connection of a client that expects 100 (Continue) is closed after %v", d)
+	}
+
+	var open []net.Conn
+	for range 64 {
+		conn := dial(t, web)
+		refuse(t, conn, refused)
+		open = append(open, conn)
+	}
+	if n := undrained(); n != "0" {
+		t.Errorf("%s connections were closed with a body unread", n)
+	}
+	over := dial(t, web)
+	refuse(t, over, refused)
+	if d := closes(over); d > 3*time.Second {
+		t.Errorf("the connection of one more is closed after %v", d)
+	}
+	if n := undrained(); n != "1" {
+		t.Errorf("%s connections were closed with a body unread, want 1", n)
+	}
+	close(stop)
+	start := time.Now()
+	for _, conn := range open {
+		closes(conn)
+	}
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("the server stops after %v", d)
 	}
 }
 

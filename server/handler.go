@@ -43,7 +43,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log)}
+	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
 	if s.metrics = o.Metrics; s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
@@ -60,7 +60,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(drain, setRequestID)
+	r.Use(s.drain, setRequestID)
 	if o.Metrics != nil {
 		o.Metrics.register(s)
 		r.Use(o.Metrics.measure)

@@ -16,10 +16,11 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// What is read of a body after the answer.
+// What is read of a body after the answer, and of how many requests at a time.
 const (
-	maxDrained = 128 << 20 // bytes
-	drainTime  = 5 * time.Second
+	maxDrained   = 128 << 20 // bytes
+	drainTime    = 5 * time.Second
+	maxDrainings = 64
 )
 
 // drain reads and discards the rest of a body that a request was refused without. A
@@ -28,7 +29,7 @@ const (
 // that expects 100 (Continue) sends no body after a refusal.
 //
 // It is the outermost middleware, so the request is measured and logged before.
-func drain(c *gin.Context) {
+func (s *server) drain(c *gin.Context) {
 	sent := c.Request
 	if sent.ContentLength == 0 || sent.Body == nil {
 		return
@@ -41,9 +42,27 @@ func drain(c *gin.Context) {
 		return
 	}
 	c.Writer.Flush()
-	if http.NewResponseController(unwrapped(c.Writer)).SetReadDeadline(time.Now().Add(drainTime)) == nil {
-		_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
+	select {
+	case s.drainings <- struct{}{}:
+		defer func() { <-s.drainings }()
+	default:
+		s.metrics.undrained.Inc()
+		return
 	}
+	control := http.NewResponseController(unwrapped(c.Writer))
+	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
+		return
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-s.Stop:
+			_ = control.SetReadDeadline(time.Now()) // it has succeeded before
+		case <-done:
+		}
+	}()
+	_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
 }
 
 // A watchedBody is a body that remembers whether it was read to its end, or failed.

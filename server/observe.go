@@ -30,6 +30,7 @@ type Metrics struct {
 	followers prometheus.Gauge
 	streams   prometheus.Gauge
 	dropped   prometheus.Counter
+	undrained prometheus.Counter
 	sessions  prometheus.Gauge
 	simulated *prometheus.CounterVec
 	seen      sync.Map // series by seriesKey
@@ -68,6 +69,7 @@ func NewMetrics() *Metrics {
 		followers: gauge("pickup_followers", "Watchers of external edits of the file."),
 		streams:   gauge("pickup_streams", "Streams of events that are open."),
 		dropped:   counter("pickup_streams_dropped_total", "Streams that were closed because the client did not read or the events needed too much memory.").WithLabelValues(),
+		undrained: counter("pickup_http_undrained_total", "Refused requests whose connection was closed with the rest of the body unread, because too many others were being read.").WithLabelValues(),
 		sessions:  gauge("pickup_sessions", "Sessions, each with a fork of the database."),
 		simulated: counter("pickup_simulated_total", "Simulations; kind is delay, hold, code, or the name of a fault.", "kind"),
 	}

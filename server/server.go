@@ -216,9 +216,10 @@ type server struct {
 	requests     *requestlog.Log
 	service      []link // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
-	unknown      sync.Map     // what logUnknown has logged, by [2]string
-	unknownCount atomic.Int32 // of these
-	pageAlone    sync.Once    // log how a page of version 1 is requested
+	unknown      sync.Map      // what logUnknown has logged, by [2]string
+	unknownCount atomic.Int32  // of these
+	drainings    chan struct{} // has a value for each request that drain reads on
+	pageAlone    sync.Once     // log how a page of version 1 is requested
 }
 
 // A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
