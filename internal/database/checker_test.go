@@ -155,3 +155,60 @@ func testChecker(t *testing.T, rules string, seed uint64) {
 		t.Errorf("%d of %d violations are left", kept, total)
 	}
 }
+
+// TestCheckBesideWrites lists violations while the database changes all the time.
+func TestCheckBesideWrites(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1,"n":"text"},{"id":2,"n":0}]}`, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
+	stop, writing := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(writing)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := db.Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Put(Merge, "c", "2", jsontext.Value(fmt.Sprintf(`{"n":%d}`, i)))
+				return err
+			}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	c := NewChecker(db, nil)
+	for range 20 {
+		asked := db.Snapshot().Rev()
+		if _, n := c.List(0, 10); n != 1 || c.latest.Load().rev < asked {
+			t.Errorf("%d violations at %d, asked at %d", n, c.latest.Load().rev, asked)
+		}
+	}
+	close(stop)
+	<-writing
+}
+
+// TestEmptyGroup leads a commit when no update waits any more.
+func TestEmptyGroup(t *testing.T) {
+	db := openFor(t, `{"c":[]}`, "")
+	before := db.Snapshot()
+	db.lead <- struct{}{}
+	db.commitQueue(t.Context())
+	if db.Snapshot() != before || len(db.History()) > 0 || len(db.lead) > 0 {
+		t.Errorf("revision %d after %d, %d revisions, %d leaders", db.Snapshot().Rev(), before.Rev(), len(db.History()), len(db.lead))
+	}
+	mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Put(Create, "c", "", jsontext.Value(`{}`)); return err })
+}
+
+// TestNearestIDs refuses a reference of a record to its own collection. The record is not
+// suggested.
+func TestNearestIDs(t *testing.T) {
+	db := openFor(t, `{"c":[{"id":1},{"id":2}]}`, `{"properties":{"c":{"type":"array","items":{"properties":{"next":{"x-ref":{"collection":"c","must-exist":true}}}}}}}`)
+	_, err := db.Update(t.Context(), func(tx *Tx) error {
+		_, err := tx.Put(Merge, "c", "1", jsontext.Value(`{"next":3}`))
+		return err
+	})
+	if want := "3 is the id of no record in c; the nearest id is 2"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}

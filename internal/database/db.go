@@ -267,7 +267,7 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 			n += db.commit(ctx, group[half:])
 		}
 	case err != nil && db.shared != nil:
-		db.failAll(group[:n], err) // the refusals may be those of an old state
+		db.failAll(group[:n], err) // the refusals may come from an old state
 	case err != nil:
 		fail(group, err)
 	}
@@ -422,8 +422,8 @@ func fail(group []*update, err error) {
 	}
 }
 
-// failAll sets err for all updates of a group, whose store is shared. If the outcome
-// of the commit is not known, that of updates without changes is: nothing.
+// failAll sets err for all updates of a group, whose store is shared. Updates without
+// changes do not depend on an unknown outcome.
 func (db *DB) failAll(group []*update, err error) {
 	for _, u := range group {
 		u.result, u.err = nil, err

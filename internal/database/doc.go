@@ -18,23 +18,26 @@
 //
 // # Where to begin
 //
-//   - record.go, index.go, collection.go and snapshot.go have the state, which knows
-//     nothing of how it came about; schema.go the settings that a state carries, ids.go
-//     new ids, clock and chance;
-//   - change.go and revision.go compare two states, and batch.go leads from one to the next by what a
-//     store yields;
+//   - record.go, collection.go, index.go and snapshot.go have the state, which knows
+//     nothing of how it came about; schema.go the settings that a state carries, and
+//     ids.go new ids and the clock;
+//   - change.go has one change, and revision.go the only comparison of two states;
+//     batch.go leads from one state to the next by what a store yields;
 //   - tx.go, ondelete.go, references.go, patchrecord.go and patchdatabase.go have the
-//     writes, and stamp.go the times of x-now;
-//   - find.go has the reads, and result.go their answers; unknown.go refuses unknown names
-//     in a query; relate.go and embed.go have the relations between collections;
+//     writes; merge.go applies the changes between two states and judges them, for an
+//     undo, a reset, a commit of a session and the end of a patch; undo.go has the ways
+//     back; errors.go what a write is refused with;
+//   - find.go has the reads, and result.go their answers; unknown.go decides that a name
+//     in a query is unknown; relate.go and embed.go have the relations between
+//     collections;
 //   - history.go keeps the latest revisions; edits.go notices the writes that an edit by
 //     hand undoes, and keeps the states before the latest edits; snapshots.go keeps
 //     others under names;
 //   - db.go has Open and Update, follow.go what comes from the store and what followers
-//     see, and shared.go what only databases need that several processes use;
-//   - undo.go has the ways back, fork.go copies in memory, and snapshotpatch.go writes the
+//     see, and shared.go what only stores with several users need;
+//   - fork.go has copies in memory, as sessions use them, and snapshotpatch.go writes the
 //     changes between two snapshots as a JSON Patch;
-//   - check.go finds what breaks the rules.
+//   - check.go finds what breaks the schema.
 //
 // # Order of events
 //
@@ -79,7 +82,7 @@
 //
 // A [Snapshot], a [Record], a [Revision] and every value in them never change
 // once they are handed out. A revision number is never used for two states. The
-// changes of a revision, made on the records of its Before, lead to those of its
+// changes of a revision, made on the records of its Before, lead to the records of its
 // After. A number that was given out as an id is not given out again while the
 // process lives.
 //

@@ -10,7 +10,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// Errors that a caller can act on, in addition to those of package storage. Test
+// Errors that a caller can act on, in addition to the errors of package storage. Test
 // with errors.Is.
 var (
 	ErrExists   = errors.New("already taken")  // an id or a unique value; see FaultError

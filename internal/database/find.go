@@ -207,7 +207,7 @@ const (
 )
 
 // Values returns the most frequent values of a member, up to limit: the first ones of
-// the file if they are equally frequent. name is that of the member as in a filter, or
+// the file if they are equally frequent. name is the name of the field as in a filter, or
 // a JSON Pointer. An array has the values of its elements, and an object none; values
 // that a filter cannot tell apart are the same. With a search, only values that contain
 // it are counted, without regard to case.

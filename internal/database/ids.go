@@ -122,7 +122,7 @@ func increment(s string) string {
 
 // A source gives the times and the random ids of a database.
 type source struct {
-	start, began time.Time // of the clock; zero: it is that of the system
+	start, began time.Time // of the clock; zero: the clock of the system
 	seed         *uint64   // nil: ids are random
 
 	mu     sync.Mutex
@@ -172,7 +172,7 @@ func (s *source) now() time.Time {
 }
 
 // uuid returns a UUID of version 7 (RFC 9562, section 5.7). With a given clock, its time is
-// that of the clock, with a fraction of the millisecond (section 6.2, method 3) so that
+// the time of the clock, with a fraction of the millisecond (section 6.2, method 3) so that
 // the ids of a source ascend.
 func (s *source) uuid() string {
 	s.mu.Lock()

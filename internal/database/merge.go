@@ -21,7 +21,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 	tx.last = true
 	changes := base.Changes(fork)
 	whole := make(map[string]bool)   // a position key says little on the other side
-	rekeyed := make(map[string]bool) // new rules: neither does any other key
+	rekeyed := make(map[string]bool) // under a new schema no other key has one either
 	for _, ch := range changes {
 		rekeyed[ch.Collection] = rekeyed[ch.Collection] || ch.ID != "" && base.IDMember(ch.Collection) != tx.snap.IDMember(ch.Collection)
 		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
@@ -200,7 +200,7 @@ func (tx *Tx) reorder(c, was, from *collection) {
 	if c.ids.member != from.ids.member {
 		return
 	}
-	ahead := make(map[string][]string) // keys, by that of the next record that is in from
+	ahead := make(map[string][]string) // keys, by the key of the next record that is in from
 	var others []string
 	for _, r := range was.inOrder() {
 		if _, ok := from.records.Place(r.ID); ok {
@@ -238,7 +238,7 @@ func (tx *Tx) replace(in storage.Collection, next string) {
 }
 
 // arrange makes records the contents of a collection: one by one if they are in the order
-// of those that they replace, with new ones at the end; otherwise as a whole.
+// of the records that they replace, with new ones at the end; otherwise as a whole.
 func (tx *Tx) arrange(name string, records []*Record) {
 	was := tx.snap.byName[name]
 	left := make(map[string]bool, len(records))

@@ -22,7 +22,7 @@ import (
 // A record that is replaced or changed keeps its id and is checked by the members
 // that are touched. A new one gets its id as from Create. With one that is removed
 // go those that Delete would remove. A collection that is added or replaced as a
-// whole keeps its ids. "$schema" cannot be changed. Errors are those of Patch, and
+// whole keeps its ids. "$schema" cannot be changed. Errors are as for Patch, and
 // FaultErrors that wrap ErrExists or ErrRefers.
 func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	ops, err := jsonpatch.Parse(patch)
@@ -36,7 +36,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 			switch {
 			case member == "/from" && op.Op != "move" && op.Op != "copy":
 			case len(path) == 0:
-				return refusePatch(fmt.Sprintf("/%d%s", i, member), "a patch of the database names a top-level member, as in /schedules/0")
+				return refusePatch(fmt.Sprintf("/%d%s", i, member), "a patch of the database names a top-level field, as in /schedules/0")
 			case path[0] == "$schema" && op.Op != "test":
 				return refusePatch(fmt.Sprintf("/%d%s", i, member), "the schema of a database is set in its file")
 			}

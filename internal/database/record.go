@@ -19,7 +19,7 @@ func sameMemory(a, b []byte) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// An element is the place of a value: that of a record or, with an empty id, of
+// An element is the place of a value: of a record or, with an empty id, of
 // a top-level member.
 type element struct{ collection, id string }
 

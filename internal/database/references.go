@@ -94,15 +94,23 @@ const (
 // to one that it does not have, except the id of the record that is refused.
 func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	var ids []string
+	self := false
 	for r := range s.All(collection) {
-		if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared && refused != (element{collection, r.ID}) {
+		switch {
+		case refused == element{collection, r.ID}:
+			self = true
+		case !storage.IsPositionKey(r.ID) && len(ids) < maxCompared:
 			ids = append(ids, r.ID)
 		}
 	}
-	if len(ids) == 0 {
+	switch {
+	case len(ids) == 0 && self:
+		return ""
+	case len(ids) == 0:
 		return ", which has none"
-	}
-	if len(ids) == 1 {
+	case len(ids) == 1 && self:
+		return "; the nearest id is " + rawjson.Shorten(ids[0])
+	case len(ids) == 1:
 		return "; the only id is " + rawjson.Shorten(ids[0])
 	}
 	near := spell.NearestIDs(id, ids)

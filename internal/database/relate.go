@@ -16,7 +16,7 @@ import (
 // driverId is the id of one of the drivers. Ids are compared as text: 2 and "2"
 // are the same.
 
-// ForeignKey returns the member by which the records of child refer to those of
+// ForeignKey returns the member by which the records of child refer to the records of
 // parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to
 // parent on other members only, it is the first of these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {

@@ -20,7 +20,7 @@ import (
 type Snapshot struct {
 	conventions
 	rev    storage.Rev
-	origin uint64 // random and new with other rules, or that of stored; see Tag
+	origin uint64 // a random number, drawn again when the schema changes; stored snapshots keep theirs
 	list   []*collection
 	byName map[string]*collection
 	gone   map[string]idStats // of deleted collections

@@ -187,7 +187,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 }
 
 // withID returns the value of a new record of a collection with its id, and what is wrong
-// with that. It makes an id like those of ids if the value has none, or if renew is set.
+// with that. It makes an id of the kind in ids if the value has none, or if renew is set.
 // used reports whether a record has an id.
 func (tx *Tx) withID(collection string, ids idStats, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
 	member := ids.member

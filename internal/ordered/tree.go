@@ -213,7 +213,7 @@ func (n *node[V]) blocks(level, of int, yield func(*atomic.Pointer[any], iter.Se
 	return true
 }
 
-// raised returns a root of a level that is not below that of the tree, nil if it is empty.
+// raised returns a root of the tree at a level that is not below its own, nil if the tree is empty.
 func (t *tree[V]) raised(level int) *node[V] {
 	root := t.root
 	for range level - t.level {
