@@ -25,7 +25,7 @@ import (
 // Limits of a body, in addition to its size.
 const (
 	maxValues = 1_000_000 // objects, arrays and scalars: each needs memory
-	maxName   = 1 << 10   // bytes of a member's name
+	maxName   = 1 << 10   // bytes of a field's name
 	maxNumber = 1_000     // characters of a number
 )
 
@@ -115,7 +115,7 @@ func (req *request) readSingle() (*body, error) {
 	return b, err
 }
 
-// readMember reads a body that is empty, or an object that may have one member
+// readMember reads a body that is empty, or an object that may have one field
 // of that name, a string, which it returns.
 func (req *request) readMember(name string) (value string, err error) {
 	v, err := req.readMembers(name)
@@ -123,7 +123,7 @@ func (req *request) readMember(name string) (value string, err error) {
 	return value, err
 }
 
-// readMembers reads a body that is empty, or an object that may have members of these
+// readMembers reads a body that is empty, or an object that may have fields of these
 // names, which it returns. The first is a string; the caller checks the others.
 func (req *request) readMembers(names ...string) (map[string]jsontext.Value, error) {
 	text, err := req.readText()
@@ -167,7 +167,7 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 	return b, nil
 }
 
-// decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique member names
+// decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique field names
 // within an object, nothing after the value.
 func decodeBody(text []byte, maxDepth int) (*body, error) {
 	b := new(body)

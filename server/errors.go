@@ -55,7 +55,7 @@ func notFound(s *database.Snapshot, detail string) *problem.Problem {
 	return p
 }
 
-// servable returns the names of the members that have a path.
+// servable returns the names of the fields that have a path.
 func servable(s *database.Snapshot) []string {
 	var names []string
 	for _, name := range s.Names() {

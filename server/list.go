@@ -130,9 +130,9 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 // the names.
 const csvType = "text/csv; charset=utf-8; header=present"
 
-// appendCSV appends records as a table with a column for each top-level member, in
+// appendCSV appends records as a table with a column for each top-level field, in
 // the order in which they first occur. Strings are unquoted, other values are JSON;
-// null and missing members are empty cells. An element that is not an object is in
+// null and missing fields are empty cells. An element that is not an object is in
 // the first column.
 //
 // Spreadsheets run text that begins with =, +, -, @, a tab or a line break as a

@@ -179,10 +179,10 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	return q, condition, nil
 }
 
-// maxUnknown is the number of unknown members that the log names.
+// maxUnknown is the number of unknown fields that the log names.
 const maxUnknown = 1000
 
-// logUnknown logs, once, that clients filter by a member that no record has.
+// logUnknown logs, once, that clients filter by a field that no record has.
 func (s *server) logUnknown(collection, name string) {
 	name = httpx.Clip(name)
 	if s.unknownCount.Load() >= maxUnknown {

@@ -41,7 +41,7 @@ func (req *request) read() error {
 	})
 }
 
-// readDatabase serves GET /db: all top-level members, including "$schema" and
+// readDatabase serves GET /db: all top-level fields, including "$schema" and
 // scalars.
 func (req *request) readDatabase() error {
 	if httpx.WantsStream(req.Request) {

@@ -21,7 +21,7 @@ type request struct {
 	*gin.Context
 	db    *database.DB // hides the server's db: in a session it is the fork
 	snap  *database.Snapshot
-	name  string // of the top-level member
+	name  string // of the top-level field
 	id    string // of the record, or of the parent
 	child string // the collection whose records refer to the parent
 

@@ -14,14 +14,14 @@ import (
 // character that is percent-encoded, including a slash.
 //
 // The data decides what a first name means: a line with of serves the path only if
-// the database has such a member.
+// the database has such a field.
 //
 // A parameter that a line does not name is 400 everywhere, except that "_" is ignored,
 // and that the parameters for simulations are taken out before.
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex, takes: takes{"GET": anyParameter}},
-	// The whole database, unless it has a member called db. A PATCH is a transaction.
+	// The whole database, unless it has a field called db. A PATCH is a transaction.
 	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch,
 		takes: takes{"GET": "_since"}},
 	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
@@ -48,7 +48,7 @@ var routes = []route{
 	// What is wrong with the database.
 	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}, outside: true}, // if Options.Findings is set
 	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding, outside: true},
-	// The values of a member, for suggestions.
+	// The values of a field, for suggestions.
 	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, takes: takes{"GET": "q _limit"}},
 	// The latest revisions, and those to come.
 	{path: openapi.ChangesPath, get: (*request).listChanges, takes: takes{"GET": "_since _limit _fields _streams _requests"}},
@@ -94,7 +94,7 @@ func (s *server) register(r gin.IRoutes) {
 		path := routes[i].path
 		choices[path] = append(choices[path], &routes[i])
 	}
-	// A member called db comes first, and /%64b is the same path.
+	// A field called db comes first, and /%64b is the same path.
 	choices["/db"] = append(choices["/db"], choices["/:collection"]...)
 	choices["/:collection"] = choices["/db"]
 	for _, route := range routes {

@@ -45,7 +45,7 @@ type collectionState struct {
 	Name   string `json:"name"`
 	Href   string `json:"href"`
 	Count  int    `json:"count"`
-	Key    string `json:"key"`    // the member with the id
+	Key    string `json:"key"`    // the field with the id
 	Record string `json:"record"` // what one of its records is called
 	Tag    string `json:"tag"`    // of the list
 }

@@ -47,7 +47,7 @@ func (req *request) streamRecord() error {
 	return req.stream(live.Record{Query: q, ID: req.id}, since)
 }
 
-// streamDatabase streams all top-level members.
+// streamDatabase streams all top-level fields.
 func (req *request) streamDatabase() error {
 	since, err := req.readSince(nil)
 	if err != nil {

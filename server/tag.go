@@ -18,7 +18,7 @@ import (
 // from the last change of its collection, so a list need not be built to find out
 // that it is unchanged.
 
-// tagOf returns the tag of an answer that is made from a top-level member, or from
+// tagOf returns the tag of an answer that is made from a top-level field, or from
 // the whole database if name is "". The tag depends on what was asked for.
 func (req *request) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
 	h := sha256.New()

@@ -122,7 +122,7 @@ func (req *request) reset() error {
 }
 
 // sendChanges answers a request that has led to the revision of Pickup-Revision
-// with its changes, without values, and one more member.
+// with its changes, without values, and one more field.
 func (req *request) sendChanges(name, value string, changes []database.Change) error {
 	if prefer(req.Context, preferMinimal) {
 		return req.sendNothing()

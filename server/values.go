@@ -18,7 +18,7 @@ const (
 	manyValues = 1_000 // that it lists at most
 )
 
-// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a member, the most
+// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a field, the most
 // frequent first.
 func (req *request) listValues() error {
 	collection, member := req.Param("collection"), req.Param("member")

@@ -75,7 +75,7 @@ func (req *request) create() error {
 	return req.sendWritten(http.StatusCreated, collection, b, values...)
 }
 
-// fillReferences returns the objects of a POST below a record with the member that
+// fillReferences returns the objects of a POST below a record with the field that
 // refers to it, like driverId, set to its id. null and "" count as no reference.
 func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Value) ([]jsontext.Value, error) {
 	if req.child == "" {
@@ -169,7 +169,7 @@ func (req *request) sendTarget(status int, after *database.Snapshot, sent *body)
 }
 
 // sendWritten sends the values after a write in the shape of its body, an object or
-// an array, with the member names of the body. With return=minimal it sends no
+// an array, with the field names of the body. With return=minimal it sends no
 // body. The answer for one record has its ETag.
 func (req *request) sendWritten(status int, collection string, b *body, values ...jsontext.Value) error {
 	if len(values) == 1 && len(b.objects) == 1 {
@@ -201,7 +201,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 }
 
 // appendSpelled appends the record v. If the schema has several spellings of a
-// member, the answer has the one in sent.
+// field, the answer has the one in sent.
 func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	spelled := make(map[string]string) // by canonical name
 	own := make(map[string]bool)       // names that are not aliases
@@ -280,7 +280,7 @@ func (req *request) patchDatabase() error {
 	return nil
 }
 
-// spelledIn returns an object with the members that the paths of a patch name, in
+// spelledIn returns an object with the fields that the paths of a patch name, in
 // their spelling.
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
@@ -292,7 +292,7 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 				seen[name] = true
 				object = rawjson.AppendMember(object, name, []byte("null"))
 			}
-			break // only the member
+			break // only the field
 		}
 	}
 	return append(object, '}')

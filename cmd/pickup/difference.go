@@ -33,8 +33,8 @@ func named(contents []storage.Collection, name string) bool {
 	return slices.ContainsFunc(contents, func(c storage.Collection) bool { return c.Name == name })
 }
 
-// elementChanges returns the changes of elements that lead from one state of a member
-// to another. It reports false if the whole member has to be set: it is no array, or
+// elementChanges returns the changes of elements that lead from one state of a field
+// to another. It reports false if the whole field has to be set: it is no array, or
 // its elements have another order.
 func elementChanges(old, now storage.Collection) (changes []storage.Change, ok bool) {
 	if old.Kind != now.Kind {
@@ -71,7 +71,7 @@ func elementChanges(old, now storage.Collection) (changes []storage.Change, ok b
 
 func sameValue(a, b []byte) bool { return bytes.Equal(rawjson.Compact(a), rawjson.Compact(b)) }
 
-// valueOf returns the value of a top-level member.
+// valueOf returns the value of a top-level field.
 func valueOf(c storage.Collection) []byte {
 	if c.Kind != storage.Array {
 		return c.Value

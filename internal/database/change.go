@@ -10,7 +10,7 @@ import (
 )
 
 // A Change is the effect of a revision on one element of a collection. With an
-// empty ID it is the effect on a top-level member as a whole: a singular resource
+// empty ID it is the effect on a top-level field as a whole: a singular resource
 // that changed, or a collection that was created, deleted, or replaced by another
 // kind of value.
 //
@@ -23,7 +23,7 @@ type Change struct {
 	Before     jsontext.Value
 	After      jsontext.Value
 
-	was, is *collection // the arrays that a change of a whole member removes and makes, else nil
+	was, is *collection // the arrays that a change of a whole field removes and makes, else nil
 	next    string      // see storage.Change
 }
 
@@ -64,7 +64,7 @@ func (ch Change) Name() string {
 	return ch.Collection + "/" + ch.ID
 }
 
-// isOrder reports whether only the order of members differs. A write keeps the order, so
+// isOrder reports whether only the order of fields differs. A write keeps the order, so
 // it cannot make such a change.
 func (ch Change) isOrder() bool {
 	return ch.Before != nil && ch.After != nil && bytes.Equal(ch.Before, rawjson.Merge(ch.Before, ch.After, ""))

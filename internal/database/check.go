@@ -15,7 +15,7 @@ import (
 
 // A Violation is a value in a database that breaks a rule, as only hand edits can.
 type Violation struct {
-	// Fault has a pointer into db.json, with the schema's names of members.
+	// Fault has a pointer into db.json, with the schema's names of fields.
 	schema.Fault
 
 	Collection string  // the collection that has the element; "": it is about something else
@@ -23,7 +23,7 @@ type Violation struct {
 }
 
 // Check returns everything in the database that breaks a rule. Dangling references
-// are violations, and so are repeated values of unique members.
+// are violations, and so are repeated values of unique fields.
 func (s *Snapshot) Check() []Violation { return s.check(nil) }
 
 // check is Check without the faults in elements for which except, if not nil, reports
@@ -51,7 +51,7 @@ type check struct {
 	found  []Violation
 }
 
-// checkMember checks one top-level member. If it is validated, the validator has seen it,
+// checkMember checks one top-level field. If it is validated, the validator has seen it,
 // and only extension keywords are left to check.
 func (k *check) checkMember(c *collection, validated bool) {
 	rules, at, array := k.snap.schema.Member(c.name), rawjson.Pointer(c.name), c.kind == storage.Array

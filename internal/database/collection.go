@@ -16,7 +16,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A collection is a top-level member of a snapshot. Only the writing goroutine
+// A collection is a top-level field of a snapshot. Only the writing goroutine
 // changes it, between clone and the moment when its snapshot is handed out.
 type collection struct {
 	name  string
@@ -41,7 +41,7 @@ func newArray(name string, rev storage.Rev, ids idStats) *collection {
 }
 
 // newCollection returns a collection that a store has loaded: the values without white
-// space, with the schema's names of members.
+// space, with the schema's names of fields.
 //
 // If share is set, compact values share the store's bytes and so keep its whole
 // text in memory, which is no loss while the store keeps it too. Values that are
@@ -285,7 +285,7 @@ func (c *collection) valueAt(key string) jsontext.Value {
 	return nil
 }
 
-// lookup returns the records whose member called name may equal one of the values
+// lookup returns the records whose field called name may equal one of the values
 // with these keys, each once and in their order: those that do, and some that begin
 // with the same long text. It reports false if there are more than most, or no room
 // for an index.
@@ -313,7 +313,7 @@ func (c *collection) uniqueHolder(name string, value jsontext.Value, except stri
 	return nil
 }
 
-// holders returns the records whose member called name has that value, in their
+// holders returns the records whose field called name has that value, in their
 // order.
 func (c *collection) holders(name string, value jsontext.Value) []*Record {
 	keys := []string{rawjson.Identity(value)}

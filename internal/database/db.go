@@ -21,11 +21,11 @@ type Options struct {
 	Schema *schema.Schema // the rules; nil: none; a SharedStore has its own instead
 	Log    *slog.Logger   // nil: no log
 
-	// IDMember is the member that carries a record's id if the schema has no
+	// IDMember is the field that carries a record's id if the schema has no
 	// x-id-field; "" is "id".
 	IDMember string
 
-	// KeySuffix is what follows the singular of a collection in the members that refer
+	// KeySuffix is what follows the singular of a collection in the fields that refer
 	// to its records; "" is "Id".
 	KeySuffix string
 
@@ -433,7 +433,7 @@ func (db *DB) failAll(group []*update, err error) {
 	}
 }
 
-// IDMembers returns a function that returns the member with the ids of a collection in
+// IDMembers returns a function that returns the field with the ids of a collection in
 // a database with these options, as a Store needs it before the database is open.
 func IDMembers(o Options) func(collection string) string {
 	return conventions{schema: o.Schema.WithIDMember(o.IDMember), member: o.IDMember}.IDMember

@@ -45,7 +45,7 @@ func (b *embedder) relation(collection string, e *query.Embed) *relation {
 }
 
 // append appends a value of the collection with the embedded records, which
-// replace a member of their name or follow the last one. The error is a
+// replace a field of their name or follow the last one. The error is a
 // *query.Error.
 func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
@@ -111,7 +111,7 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	return append(dst, ']'), true, nil
 }
 
-// referring returns the records of a collection, in their order, whose member called key
+// referring returns the records of a collection, in their order, whose field called key
 // equals id, or (if lists) is an array that contains it.
 func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	c := s.byName[collection]

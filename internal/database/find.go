@@ -206,14 +206,14 @@ const (
 	longestValue = 256     // bytes of a value that is counted
 )
 
-// Values returns the most frequent values of a member, up to limit: the first ones of
+// Values returns the most frequent values of a field, up to limit: the first ones of
 // the file if they are equally frequent. name is the name of the field as in a filter, or
 // a JSON Pointer. An array has the values of its elements, and an object none; values
 // that a filter cannot tell apart are the same. With a search, only values that contain
 // it are counted, without regard to case.
 //
 // The error wraps storage.ErrNotFound if there is no such collection, or is a
-// *query.Error if no record has the member and the schema does not name it.
+// *query.Error if no record has the field and the schema does not name it.
 func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCount, error) {
 	c, err := s.array(collection)
 	if err != nil {

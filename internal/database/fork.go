@@ -72,7 +72,7 @@ func (db *DB) Held() int {
 }
 
 // Changes returns the changes that lead from s to the contents of to, apart from the
-// order of elements and members.
+// order of elements and fields.
 func (s *Snapshot) Changes(to *Snapshot) []Change {
 	return withoutMoves(slices.DeleteFunc(s.difference(to).changes, Change.isOrder))
 }

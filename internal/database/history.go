@@ -68,7 +68,7 @@ const (
 	maxPastName  = 256
 )
 
-// addPastLocked adds the names of the members that a revision may have removed. If
+// addPastLocked adds the names of the fields that a revision may have removed. If
 // there are too many, one is too long, or the values are not kept, the names of the
 // collection are no longer known.
 func (h *history) addPastLocked(r *Revision) {
@@ -96,7 +96,7 @@ func (h *history) addPastLocked(r *Revision) {
 	}
 }
 
-// pastNames returns the names of members that records of a collection had before they
+// pastNames returns the names of fields that records of a collection had before they
 // were changed or deleted. It reports false if these are no longer known.
 func (h *history) pastNames(collection string) (names []string, ok bool) {
 	for ; h != nil; h = h.outer {

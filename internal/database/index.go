@@ -23,14 +23,14 @@ type indexes struct {
 
 	mu    sync.Mutex
 	trees map[indexOn]*index      // guarded by mu
-	names *btree.Map[string, int] // the number of records that have each member; nil: not counted; guarded by mu
+	names *btree.Map[string, int] // the number of records that have each field; nil: not counted; guarded by mu
 }
 
 // An index finds records by a key. An equality index has records under their
 // equality keys (see query.EqualityKeys), shortened if long, followed by a NUL and
 // the record's place.
 //
-// An ordered index has every record once, in the order of one member and, for equal
+// An ordered index has every record once, in the order of one field and, for equal
 // values, in the order of the collection. It serves a page of a sorted list and the
 // records in a range of values. Its keys are an order key followed by the record's place.
 type index = btree.Map[string, *Record]
@@ -85,7 +85,7 @@ func (x *indexes) drop() {
 	}
 }
 
-// room reports whether a query may have an equality index over the member called
+// room reports whether a query may have an equality index over the field called
 // name.
 func (x *indexes) room(name string) bool {
 	x.mu.Lock()
@@ -96,7 +96,7 @@ func (x *indexes) room(name string) bool {
 	return len(x.trees) < maxIndexes && (x.base == nil || x.base.room(name))
 }
 
-// get returns the equality index over the member called name of records.
+// get returns the equality index over the field called name of records.
 func (x *indexes) get(name string, records *ordered.Map[*Record]) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -189,7 +189,7 @@ func (on indexOn) eachKey(r *Record, yield func(key string)) {
 	}
 }
 
-// occurs reports whether one of records has a top-level member called name.
+// occurs reports whether one of records has a top-level field called name.
 func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -197,7 +197,7 @@ func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
 	return n > 0
 }
 
-// namesLocked returns how many of records have a member of each name.
+// namesLocked returns how many of records have a field of each name.
 func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, int] {
 	switch {
 	case x.names != nil:
@@ -216,7 +216,7 @@ func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, 
 	return x.names
 }
 
-// memberNames returns the names of the members that records have, after
+// memberNames returns the names of the fields that records have, after
 // occurs has counted them.
 func (x *indexes) memberNames() []string {
 	x.mu.Lock()
@@ -227,7 +227,7 @@ func (x *indexes) memberNames() []string {
 	return x.names.Keys()
 }
 
-// count adds by to the counts of a record's members.
+// count adds by to the counts of a record's fields.
 func (x *indexes) count(r *Record, by int) {
 	for quoted := range rawjson.Members(r.Value) {
 		name := rawjson.Unquote(quoted)
@@ -279,7 +279,7 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 // fewRecords is the size up to which a collection is scanned as fast as an index.
 const fewRecords = 1000
 
-// ordered returns the ordered index over the member called name of records, or nil if
+// ordered returns the ordered index over the field called name of records, or nil if
 // there is none.
 func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
 	on := indexOn{member: name, ordered: true}
@@ -298,7 +298,7 @@ func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
 }
 
 // between returns the records that an ordered index has in a span, and those
-// whose member is an array, in the collection's order. It reports false if there
+// whose field is an array, in the collection's order. It reports false if there
 // are more than most.
 func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
 	var found []*Record

@@ -72,7 +72,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 
 // A site is where a request has the value of an element.
 type site struct {
-	names []string // the members that it sends; nil: all
+	names []string // the fields that it sends; nil: all
 	place func(schema.Fault) schema.Fault
 }
 
@@ -141,7 +141,7 @@ func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site,
 	return tx.cascade(gone)
 }
 
-// changedMembers returns the members that a change sets, nil if it is not from
+// changedMembers returns the fields that a change sets, nil if it is not from
 // one object to another.
 func changedMembers(ch Change) []string {
 	if ch.Before.Kind() != '{' || ch.After.Kind() != '{' {
@@ -226,8 +226,8 @@ func (tx *Tx) reorder(c, was, from *collection) {
 	}
 }
 
-// replace replaces a top-level member by contents that were there before, or puts it back
-// in front of the member called next.
+// replace replaces a top-level field by contents that were there before, or puts it back
+// in front of the field called next.
 func (tx *Tx) replace(in storage.Collection, next string) {
 	keys := storage.NewKeys(tx.snap.IDMember(in.Name))
 	for i, e := range in.Elements {

@@ -141,7 +141,7 @@ func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) 
 	return nil
 }
 
-// without returns value with null instead of id in the member called name, or
+// without returns value with null instead of id in the field called name, or
 // without the element id if that is an array.
 func without(value jsontext.Value, name, id string) jsontext.Value {
 	v, _ := rawjson.Member(value, name)

@@ -19,7 +19,7 @@ import (
 // JSON document: /schedules/0 is the first schedule, whatever its id, and
 // /schedules/- a new one at the end.
 //
-// A record that is replaced or changed keeps its id and is checked by the members
+// A record that is replaced or changed keeps its id and is checked by the fields
 // that are touched. A new one gets its id as from Create. With one that is removed
 // go those that Delete would remove. A collection that is added or replaced as a
 // whole keeps its ids. "$schema" cannot be changed. Errors are as for Patch, and
@@ -59,7 +59,7 @@ type databasePatch struct {
 	tx      *Tx
 	patcher *jsonpatch.Patcher
 	root    *jsonpatch.Node
-	touched map[*jsonpatch.Node]*touches // of a top-level member, or of an element of a collection
+	touched map[*jsonpatch.Node]*touches // of a top-level field, or of an element of a collection
 	sites   map[element]site             // of what the patch has written
 }
 
@@ -70,7 +70,7 @@ func recordOf(n *jsonpatch.Node) *Record {
 	return r
 }
 
-// canonical replaces aliases of members in a path by their names in the schema.
+// canonical replaces aliases of fields in a path by their names in the schema.
 func (d *databasePatch) canonical(path []string) {
 	if len(path) < 2 {
 		return
@@ -82,7 +82,7 @@ func (d *databasePatch) canonical(path []string) {
 	d.tx.snap.schema.Member(path[0]).CanonicalPath(below)
 }
 
-// enter adds a node for a top-level member, and nodes for its elements if an
+// enter adds a node for a top-level field, and nodes for its elements if an
 // operation names it.
 func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 	n := jsonpatch.NewNode(c.value)
@@ -105,7 +105,7 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 	d.root.Append(c.name, n)
 }
 
-// note records which top-level member, and which element of a collection, an
+// note records which top-level field, and which element of a collection, an
 // operation touches.
 func (d *databasePatch) note(i int, op *jsonpatch.Operation, path []string) {
 	n, below := d.patcher.At(path[:1]), path[1:]
@@ -151,7 +151,7 @@ func (d *databasePatch) finish() error {
 	})
 }
 
-// setMember makes a top-level member what the patch has left of it.
+// setMember makes a top-level field what the patch has left of it.
 func (d *databasePatch) setMember(name string, n *jsonpatch.Node, t *touches) error {
 	tx, old := d.tx, d.tx.snap.byName[name]
 	if old != nil && n.Origin == old && t.names() != nil && old.isArray() {
@@ -183,7 +183,7 @@ func (d *databasePatch) setMember(name string, n *jsonpatch.Node, t *touches) er
 	return nil
 }
 
-// read returns an object that the patch has written with the schema's names of members, and
+// read returns an object that the patch has written with the schema's names of fields, and
 // what moves faults in it to their place in the patch.
 func (d *databasePatch) read(name string, value jsontext.Value, place func(schema.Fault) schema.Fault) (jsontext.Value, func(schema.Fault) schema.Fault, error) {
 	value, sent, faults, err := d.tx.amended(name, value)

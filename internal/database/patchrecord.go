@@ -16,7 +16,7 @@ import (
 )
 
 // Patch applies a JSON Patch (RFC 6902) to a record or, if id is empty, a singular
-// resource: all operations, or none. Only the members that the patch touches are
+// resource: all operations, or none. Only the fields that the patch touches are
 // checked. The error wraps ErrNotFound or is a *FaultError with pointers into the
 // patch. That wraps ErrShape if the patch is malformed, or would leave another id or
 // something that is not an object; ErrMismatch if a test fails or a path leads
@@ -103,7 +103,7 @@ func (t *touches) add(i int, op *jsonpatch.Operation, path []string) {
 	*t = append(*t, touch{i, rawjson.Pointer(path...), op.Op == "add" || op.Op == "replace"})
 }
 
-// names returns the touched members, or nil if the whole record was replaced.
+// names returns the touched fields, or nil if the whole record was replaced.
 func (t touches) names() []string {
 	names := []string{}
 	for _, touch := range t {

@@ -20,7 +20,7 @@ func sameMemory(a, b []byte) bool {
 }
 
 // An element is the place of a value: of a record or, with an empty id, of
-// a top-level member.
+// a top-level field.
 type element struct{ collection, id string }
 
 func (e element) pointer() string {

@@ -32,7 +32,7 @@ func (tx *Tx) checkReferences() error {
 	return faultError(all, nil, nil)
 }
 
-// holdsReference reports whether the member of a record refers to an id. record may be
+// holdsReference reports whether the field of a record refers to an id. record may be
 // nil.
 func holdsReference(record jsontext.Value, member, id string) bool {
 	v, _ := rawjson.Member(record, member)

@@ -12,13 +12,13 @@ import (
 	"pickup/internal/storage"
 )
 
-// Records refer to each other by members that carry an id: a schedule's
+// Records refer to each other by fields that carry an id: a schedule's
 // driverId is the id of one of the drivers. Ids are compared as text: 2 and "2"
 // are the same.
 
-// ForeignKey returns the member by which the records of child refer to the records of
+// ForeignKey returns the field by which the records of child refer to the records of
 // parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to
-// parent on other members only, it is the first of these by name.
+// parent on other fields only, it is the first of these by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
 	key, other := s.KeyOf(spell.Singular(parent)), ""
 	for _, ref := range s.schema.Member(child).References {
@@ -36,9 +36,9 @@ func (s *Snapshot) ForeignKey(child, parent string) string {
 // collection: the children that refer to a record, or the parent that it refers to.
 type relation struct {
 	children bool
-	key      string   // the member with the id: of the children, or of the record
+	key      string   // the field with the id: of the children, or of the record
 	in       []string // the collections of the related records
-	id       string   // the member of the record that its children refer to
+	id       string   // the field of the record that its children refer to
 }
 
 // relation returns the relation called name of the records of a collection, and
@@ -73,11 +73,11 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	return children, true
 }
 
-// A Relation is a member by which the records of a collection refer to those of
+// A Relation is a field by which the records of a collection refer to those of
 // another.
 type Relation struct {
 	From, Member, To string
-	List             bool            // the member holds a list of ids
+	List             bool            // the field holds a list of ids
 	OnDelete         schema.OnDelete // of the schema, or ""
 	Embed            string          // the name for _embed in To, or ""
 	Expand           string          // the name for _expand in From, or ""
@@ -86,11 +86,11 @@ type Relation struct {
 // sampled is the number of records of a collection that Relations looks at.
 const sampled = 100
 
-// Relations returns the relations of the schema, and those that members have by
+// Relations returns the relations of the schema, and those that fields have by
 // their names. It looks for names in the schema and in the first records of each
 // collection.
 func (s *Snapshot) Relations() (all []Relation) {
-	byKey := make(map[string]string) // collections by the member that refers to them
+	byKey := make(map[string]string) // collections by the field that refers to them
 	for _, c := range slices.Backward(s.list) {
 		if c.isArray() {
 			byKey[s.KeyOf(spell.Singular(c.name))] = c.name

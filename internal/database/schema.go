@@ -20,11 +20,11 @@ type conventions struct {
 	stored *storedRules  // of a shared store; nil: the store keeps none
 }
 
-// KeyOf returns the member by which records refer to one whose collection has this
+// KeyOf returns the field by which records refer to one whose collection has this
 // singular, without a schema.
 func (o conventions) KeyOf(singular string) string { return singular + cmp.Or(o.suffix, "Id") }
 
-// IDMember returns the name of the member that carries the ids of a collection's
+// IDMember returns the name of the field that carries the ids of a collection's
 // records.
 func (o conventions) IDMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)

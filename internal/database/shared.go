@@ -309,7 +309,7 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 }
 
 // rekeyed returns the changes that set each collection again whose ids are in
-// another member under the conventions o.
+// another field under the conventions o.
 func (s *Snapshot) rekeyed(o conventions) (changes []storage.Change) {
 	for _, c := range s.list {
 		if c.isArray() && c.ids.member != o.IDMember(c.name) {

@@ -30,7 +30,7 @@ type Snapshot struct {
 // Rev returns the revision of s.
 func (s *Snapshot) Rev() storage.Rev { return s.rev }
 
-// Names returns the names of all top-level members in the order of the file.
+// Names returns the names of all top-level fields in the order of the file.
 func (s *Snapshot) Names() []string {
 	names := make([]string, len(s.list))
 	for i, c := range s.list {
@@ -39,7 +39,7 @@ func (s *Snapshot) Names() []string {
 	return names
 }
 
-// Kind returns the kind of the top-level member called name, and whether there is
+// Kind returns the kind of the top-level field called name, and whether there is
 // one.
 func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 	c, ok := s.byName[name]
@@ -82,7 +82,7 @@ func (s *Snapshot) Target(name, id string) (jsontext.Value, error) {
 	return r.Value, nil
 }
 
-// Value returns a top-level member that is not a collection. The error wraps
+// Value returns a top-level field that is not a collection. The error wraps
 // ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	c := s.byName[name]
@@ -116,7 +116,7 @@ func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], ite
 	return func(func(*atomic.Pointer[any], iter.Seq[*Record]) bool) {}
 }
 
-// Occurs reports whether a record of the collection has a top-level member called
+// Occurs reports whether a record of the collection has a top-level field called
 // name.
 func (s *Snapshot) Occurs(collection, name string) bool {
 	c, err := s.array(collection)
@@ -167,9 +167,9 @@ func (s *Snapshot) with(c *collection, next string) {
 	s.byName[c.name] = c
 }
 
-// nextOf returns the name of the first top-level member that follows the one called name
+// nextOf returns the name of the first top-level field that follows the one called name
 // in the order of from and is in s too. It returns "" if there is none, or for a shared
-// store, which adds members at the end.
+// store, which adds fields at the end.
 func (s *Snapshot) nextOf(name string, from *Snapshot) string {
 	at := slices.IndexFunc(from.list, func(c *collection) bool { return c.name == name })
 	if s.stored != nil || at < 0 {
@@ -224,7 +224,7 @@ func (s *Snapshot) arrive(rev storage.Rev) {
 }
 
 // Tag returns bytes for an entity tag (RFC 9110, section 8.8.3): the revision of the
-// last change of a top-level member, or of the whole database for "", and the origin
+// last change of a top-level field, or of the whole database for "", and the origin
 // of s, so that a tag never means two states. In a Tx, it matches no other tag if an
 // earlier change of the same group is not yet durable.
 func (s *Snapshot) Tag(name string) [16]byte {

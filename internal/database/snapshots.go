@@ -16,7 +16,7 @@ type NamedSnapshot struct {
 }
 
 // Differing returns how many records have been added, changed or removed from s to now,
-// a later or earlier state. Another member counts as one, or as many as it has records;
+// a later or earlier state. Another field counts as one, or as many as it has records;
 // the order does not count. What both states share is not looked at.
 func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
 	for _, ch := range s.Snapshot.difference(now).changes {

@@ -91,7 +91,7 @@ func (tx *Tx) unset(c *collection, key string) {
 	c.remove(key)
 }
 
-// drop removes a top-level member.
+// drop removes a top-level field.
 func (tx *Tx) drop(name string) {
 	tx.snap.without(name)
 	delete(tx.mine, name)
@@ -104,15 +104,15 @@ type Mode int
 // The modes of Put.
 const (
 	Create             Mode = iota // append a record
-	CreateWithDefaults             // with the schema's defaults for members that the body lacks
+	CreateWithDefaults             // with the schema's defaults for fields that the body lacks
 	Replace                        // the body is the whole record
-	Merge                          // set the members of the body, null included, and keep the others
-	MergePatch                     // as JSON Merge Patch (RFC 7396): at every depth, and null removes a member
+	Merge                          // set the fields of the body, null included, and keep the others
+	MergePatch                     // as JSON Merge Patch (RFC 7396): at every depth, and null removes a field
 )
 
 // Put writes a record or, if id is empty, a singular resource. The error wraps
 // ErrNotFound if there is none, or ErrShape if the body is not an object or has another
-// id; otherwise it is a *FaultError. The id of a record keeps its spelling. When members
+// id; otherwise it is a *FaultError. The id of a record keeps its spelling. When fields
 // are merged, only what is sent is checked.
 //
 // A new record has the id, which becomes a number if the ids of the collection are
@@ -217,8 +217,8 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 	return &Record{Value: c.value}, nil
 }
 
-// validateAndSet replaces old by value if the members called names keep the rules,
-// or all members if names is nil. Setting the text that is stored already is not a
+// validateAndSet replaces old by value if the fields called names keep the rules,
+// or all fields if names is nil. Setting the text that is stored already is not a
 // change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	rules := tx.snap.schema.Member(name)
@@ -268,7 +268,7 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	return tx.snap.schema.Member(name).Stamp(now, old, value)
 }
 
-// put sets a top-level member, in the order of the one that it replaces, or adds it in
+// put sets a top-level field, in the order of the one that it replaces, or adds it in
 // front of the one called next.
 func (tx *Tx) put(c *collection, next string) {
 	switch old := tx.snap.byName[c.name]; {
@@ -298,7 +298,7 @@ func valuesOf(records []*Record) []jsontext.Value {
 	return values
 }
 
-// read returns the body without white space, with the schema's names of members;
+// read returns the body without white space, with the schema's names of fields;
 // sent has the names that were sent as aliases.
 func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	if body.Kind() != '{' {
@@ -323,8 +323,8 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 	return rawjson.SetMember(value, idMember, string(stored)), nil
 }
 
-// taken returns a fault for each unique member of value that another record has.
-// If names is not nil, only these members are checked.
+// taken returns a fault for each unique field of value that another record has.
+// If names is not nil, only these fields are checked.
 func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
 	for _, name := range tx.snap.schema.Member(c.name).Unique {

@@ -170,7 +170,7 @@ func merge(updates []*Revision) *Revision {
 }
 
 // sameElement reports whether the element with that key, or with an empty key
-// the whole member, is the same in two states of a top-level member.
+// the whole field, is the same in two states of a top-level field.
 func sameElement(a, b *collection, key string) bool {
 	if key == "" {
 		return a == b || new(difference).member(a, b)
@@ -178,7 +178,7 @@ func sameElement(a, b *collection, key string) bool {
 	return b.isArray() && a.ids.member == b.ids.member && bytes.Equal(a.valueAt(key), b.valueAt(key))
 }
 
-// sameOrder reports whether the records that two states of a top-level member have in
+// sameOrder reports whether the records that two states of a top-level field have in
 // common are in the same order.
 func sameOrder(a, b *collection) bool {
 	if a == b || !a.isArray() || !b.isArray() {

@@ -42,7 +42,7 @@ func (s *Snapshot) Strict(q *query.Query) error {
 	return nil
 }
 
-// CheckFilters returns a *query.Error for the first filter of q on an unknown member
+// CheckFilters returns a *query.Error for the first filter of q on an unknown field
 // whose name is almost the name of a known one, or of a parameter without its underscore.
 // unknown has the other unknown fields: the filters on them select nothing. A field is
 // known if the schema has it, or if a record of the collection has had it since db was

@@ -10,9 +10,9 @@ type UnreachableElement struct {
 	Detail       string // what is wrong and what it means, one sentence
 }
 
-// A Place is where a JSON Pointer leads in a document: to a top-level member, or to
+// A Place is where a JSON Pointer leads in a document: to a top-level field, or to
 // an element of one that is an array. Inside is a pointer from there on, or from
-// the member's parent: into Text, which begins at the line and column.
+// the field's parent: into Text, which begins at the line and column.
 type Place struct {
 	Line, Column int
 	Text         []byte

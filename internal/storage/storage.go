@@ -114,7 +114,7 @@ type Batch struct {
 	Edited Rev    // of the latest state that a hand edit has led to, 0 if none has; set if Reset is set
 }
 
-// A Kind is the kind of a top-level member of the database.
+// A Kind is the kind of a top-level field of the database.
 type Kind uint8
 
 const (
@@ -123,7 +123,7 @@ const (
 	Other              // a scalar, or "$schema": kept, not served
 )
 
-// A Collection is a top-level member of the database, in the order of the
+// A Collection is a top-level field of the database, in the order of the
 // file.
 type Collection struct {
 	Name     string
@@ -137,7 +137,7 @@ type Collection struct {
 	Rev Rev
 }
 
-// NewCollection returns the top-level member with that name and value. Its
+// NewCollection returns the top-level field with that name and value. Its
 // elements carry their ids in the field called idMember.
 func NewCollection(name string, value jsontext.Value, idMember string) Collection {
 	c := Collection{Name: name, Kind: KindOf(name, value), Value: value}
@@ -151,7 +151,7 @@ func NewCollection(name string, value jsontext.Value, idMember string) Collectio
 	return c
 }
 
-// KindOf returns the kind of the top-level member with that name and value.
+// KindOf returns the kind of the top-level field with that name and value.
 func KindOf(name string, value jsontext.Value) Kind {
 	switch {
 	case name == "$schema":
@@ -179,13 +179,13 @@ type Element struct {
 //
 // If the collection has an element with that ID, the value replaces it in its
 // place; otherwise it is appended. With an empty ID the change is for the whole
-// top-level member: it is replaced, added at the end of the database, or deleted.
+// top-level field: it is replaced, added at the end of the database, or deleted.
 type Change struct {
 	Collection string
 	ID         string
 	Value      jsontext.Value // valid JSON; nil: deleted
 
-	// Next is the name of the top-level member that a new one goes in front of. If
+	// Next is the name of the top-level field that a new one goes in front of. If
 	// there is none, the new one becomes the last. A SharedStore may ignore it.
 	Next string
 }

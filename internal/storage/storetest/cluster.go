@@ -41,7 +41,7 @@ type logged struct {
 // keptBatches is the number of batches that a Cluster keeps.
 const keptBatches = 64
 
-// NewCluster returns a Cluster that holds the members of database, a valid JSON
+// NewCluster returns a Cluster that holds the fields of database, a valid JSON
 // object.
 func NewCluster(database jsontext.Value) *Cluster {
 	c := &Cluster{origin: rand.Text()[:10], rev: 1, rules: []byte{}, members: make(map[string]string), more: make(chan struct{})}

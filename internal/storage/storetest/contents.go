@@ -60,7 +60,7 @@ func clone(contents []storage.Collection) []storage.Collection {
 	return contents
 }
 
-// text returns contents as text, a line for each top-level member.
+// text returns contents as text, a line for each top-level field.
 func text(contents []storage.Collection) string {
 	var b strings.Builder
 	for _, c := range contents {

@@ -22,7 +22,7 @@ type MemStore struct {
 	feed     *storage.Feed
 }
 
-// NewMemStore returns a MemStore that holds the members of database, which is
+// NewMemStore returns a MemStore that holds the fields of database, which is
 // a valid JSON object.
 func NewMemStore(database jsontext.Value) *MemStore {
 	m := &MemStore{rev: 1, feed: storage.NewFeed(1, 1024), idMember: func(string) string { return "id" }}

@@ -238,7 +238,7 @@ func testIncrements(t *testing.T, a, b storage.SharedStore) {
 	}
 }
 
-// number returns the value of the member version.
+// number returns the value of the field version.
 func number(b storage.Batch) int {
 	n, _ := strconv.Atoi(string(b.Contents[3].Value)) // it is a number
 	return n
@@ -290,7 +290,7 @@ func testRules(t *testing.T, a, b storage.SharedStore) {
 	}
 }
 
-// testKeyBy names other members with ids than those of the database.
+// testKeyBy names other fields with ids than those of the database.
 func testKeyBy(t *testing.T, a, b storage.SharedStore) {
 	first := load(t, a)
 	if err := a.KeyBy(func(string) string { return "driverName" }); !errors.Is(err, storage.ErrShape) {

@@ -40,7 +40,7 @@ const sample = `{
 }
 `
 
-// Run checks that stores keep the contract. open returns a store that holds the members
+// Run checks that stores keep the contract. open returns a store that holds the fields
 // of database, a JSON object, and registers with t.Cleanup what has to be closed.
 func Run(t *testing.T, open func(t *testing.T, database string) storage.Store) {
 	for _, test := range commits {
@@ -149,7 +149,7 @@ func (test commitTest) run(t *testing.T, s storage.Store) {
 	}
 }
 
-// testNext adds members in front of others.
+// testNext adds fields in front of others.
 func testNext(t *testing.T, s storage.Store) {
 	if _, shared := s.(storage.SharedStore); shared {
 		return // it may add them at the end

@@ -326,7 +326,7 @@ func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
 	return append(t.AppendChanges(b, r.Changes, r.Counts), '}')
 }
 
-// AppendChanges appends the member changes. With counts, or if there are too many
+// AppendChanges appends the field changes. With counts, or if there are too many
 // changes, it is null, and collections has their number.
 func (t Changes) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
 	if counts == nil && t.Most >= 0 && len(changes) > t.Most {

@@ -144,7 +144,7 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 // Text returns the text, and whether the body is longer.
 func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
-// redact hides the values of members that may be secret. Of a JSON Patch it hides
+// redact hides the values of fields that may be secret. Of a JSON Patch it hides
 // all values if some word in it may be the name of a secret.
 func (e *Excerpt) redact(patch bool) {
 	if len(e.text) == 0 {
