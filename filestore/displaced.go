@@ -44,7 +44,7 @@ func (d *displacedFiles) add(path string, state disk.State, doc *document.Docume
 		name = d.dotFile(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
 	}
 	if d.o.sys.Rename(path, name) != nil {
-		name = path // only recovery needs the new name, and it knows this one too
+		name = path // recovery finds the file under either name
 	}
 	d.keep(name, state, doc)
 }

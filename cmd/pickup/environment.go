@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 
@@ -50,26 +47,3 @@ func inContainer(getenv func(string) string) bool {
 
 // errReported is the error of a command that has printed what is wrong.
 var errReported = errors.New("faults were found")
-
-// version is set by the linker in a release.
-var version string
-
-// versionText returns the version of the program: the linker's, the Go command's, or
-// "devel".
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
-		return cmp.Or(info.Main.Version, "devel")
-	}
-	return "devel"
-}
-
-// A versionCommand prints the version.
-type versionCommand struct{}
-
-func (versionCommand) run(_ context.Context, e *environment) error {
-	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}

@@ -5,13 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -19,7 +14,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/schema"
-	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -45,7 +39,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	defer file.Close() // nothing was written
-	if err := await(ctx, store, c.Cluster, slog.New(slog.NewTextHandler(e.stderr, nil))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := await(ctx, store, c.Cluster, e.log()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	rules, text, err := c.rules(file)
@@ -128,84 +122,4 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.Cluster)
 		}
 	}
-}
-
-// An exportCommand writes a database in a cluster, and its schema, to a file.
-type exportCommand struct {
-	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
-	File    string `arg:"" optional:"" help:"The JSON file to write; in an existing one only the differences are changed. Without it: standard output."`
-	config.ClusterAccess
-}
-
-func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	b, err := store.Load(ctx)
-	if err != nil {
-		return clusterError(err, c.Cluster)
-	}
-	if c.File == "" {
-		_, err := e.stdout.Write(databaseText(b.Contents))
-		return err
-	}
-	return c.write(ctx, e, b, store.IDMember)
-}
-
-// write changes what differs in the file, and writes the schema next to it, or where its
-// "$schema" says. idMember returns the fields with the ids in the cluster.
-func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
-	rules, err := lint.SchemaPath(c.File, "")
-	if err != nil {
-		return err
-	}
-	contents := slices.Clone(b.Contents)
-	if i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" }); i >= 0 && len(b.Rules) > 0 {
-		contents[i].Value = jsontext.Value(quote(reference(rules)))
-	}
-	made := isNew(c.File)
-	// Open also completes a write that was interrupted and has left the file aside.
-	file, err := openFile(ctx, e, c.File, filestore.Options{Initial: databaseText(contents)})
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if isNew(c.File) { // Open could not create it
-		return errors.New(strings.Join(file.Warnings(), "; "))
-	}
-	if err := file.KeyBy(idMember); err != nil {
-		return err
-	}
-	now, err := file.Load(ctx)
-	if err != nil {
-		return err
-	}
-	changes := difference(now.Contents, contents)
-	if path, err := lint.SchemaPath(c.File, lint.Declared(file)); err == nil && path != rules && len(b.Rules) > 0 {
-		rules = path
-		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })
-	}
-	n := len(changes)
-	if n > 0 {
-		_, err = file.Commit(ctx, now.Rev, changes)
-	} else if made {
-		n = len(contents)
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
-	if len(b.Rules) == 0 {
-		return nil
-	}
-	if old, err := os.ReadFile(rules); err == nil && string(old) == string(b.Rules) {
-		return nil
-	}
-	if err := filestore.WriteFile(rules, b.Rules, true); err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "%s: the rules\n", rules)
-	return nil
 }

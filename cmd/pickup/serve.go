@@ -131,8 +131,8 @@ func (s *service) start(ctx context.Context) error {
 }
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
-// requests under way finish. It starts every goroutine of the program, except those
-// of the runtime and of libraries, and one for each database that has streams.
+// requests under way finish. It starts every goroutine that lives as long as the service,
+// except the one of etcdstore and those of other libraries.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -191,10 +191,13 @@ func (s *service) notifySystemd(state string) {
 
 // checkFile returns an error if the database cannot be served.
 func (s *service) checkFile(context.Context) error {
-	if etcdstore.IsURL(s.file) {
-		return s.checkCluster()
+	switch {
+	case !etcdstore.IsURL(s.file):
+		return checkSource(s.file)
+	case s.Ephemeral:
+		return config.Usagef("--ephemeral is for a file, not for a database in etcd")
 	}
-	return checkSource(s.file)
+	return nil
 }
 
 // listen opens the address of the service, before anything is done to the file.
@@ -385,14 +388,6 @@ func (s *service) close(ctx context.Context) error {
 		return s.cluster.Close()
 	case s.store != nil:
 		return s.store.Close()
-	}
-	return nil
-}
-
-// checkCluster returns an error if settings do not fit a database in a cluster.
-func (s *service) checkCluster() error {
-	if s.Ephemeral {
-		return config.Usagef("--ephemeral is for a file, not for a database in etcd")
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (c *File) value(flag *kong.Flag) (any, error) {
 	_, isTable := v.(map[string]any)
 	list, isList := v.([]any)
 	if isTable && flag.Name == "routes" || (isTable || isList) && flag.Name == SimulateKey {
-		return nil, nil // not the setting: see routeFile and configFile.rules
+		return nil, nil // not the setting: see RouteFile and File.Rules
 	}
 	if !isList {
 		list = []any{v}

@@ -26,7 +26,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 		rekeyed[ch.Collection] = rekeyed[ch.Collection] || ch.ID != "" && base.IDMember(ch.Collection) != tx.snap.IDMember(ch.Collection)
 		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
-	conflict := &ConflictError{Detail: "Both sides have changed the same. Nothing was stored."}
+	conflict := &ConflictError{Detail: "Both sides changed the same data. Nothing was stored."}
 	var adopted, missing []Change  // missing: with whole collections
 	seen := make(map[element]bool) // whether it is adopted
 	for _, ch := range changes {
@@ -43,7 +43,7 @@ func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
 			case bytes.Equal(now, after):
 				seen[at] = false
 			case rekeyed[ch.Collection]:
-				conflict.Detail = "The rules have given a collection other ids since. Nothing was stored."
+				conflict.Detail = "A new schema has changed the ids of a collection. Nothing was stored."
 				fallthrough
 			case !bytes.Equal(now, base.valueAt(at)), at.id != "" && !tx.snap.byName[at.collection].isArray():
 				seen[at] = false

@@ -41,7 +41,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	if byHand != nil {
 		r, err = tx.selectChanges(byHand, only)
 	} else if r, err = tx.history.undoable(rev); err == nil && len(only) > 0 {
-		err = refusePatch("", "only edits by hand are undone in part, and this revision is not one")
+		err = refusePatch("", "only an edit by hand can be undone in part, and this revision is not one")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func (tx *Tx) selectChanges(e *keptEdit, only []Change) (*Revision, error) {
 	})
 	for i, ch := range only {
 		if !found[name(ch)] {
-			return nil, refusePatch(fmt.Sprintf("/%d", i), "the edit has not changed "+ch.Name())
+			return nil, refusePatch(fmt.Sprintf("/%d", i), "the edit did not change "+ch.Name())
 		}
 	}
 	if len(r.Changes) == 0 {
@@ -146,7 +146,7 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || undo || undone[r.Rev] || !changed):
 			continue
 		case r.Source == FromFile && !changed:
-			return nil, &ConflictError{Detail: "This edit has changed no value, so there is nothing to undo."}
+			return nil, &ConflictError{Detail: "This edit changed no value, so there is nothing to undo."}
 		case r.Source == FromFile:
 			return nil, fmt.Errorf("the edit is not kept: %w", ErrGone)
 		case large:

@@ -11,7 +11,6 @@ package lint
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,6 +54,9 @@ type Element struct {
 	ID         string `json:"id,omitempty"`
 }
 
+// String returns the element as text logs show it.
+func (e Element) String() string { return strings.TrimSuffix(e.Collection+"/"+e.ID, "/") }
+
 // edited returns the finding of an edit. run is the run of its database.
 func edited(run string, e database.Edit) Finding {
 	f := Finding{Kind: "edit", Rev: fmt.Sprintf("%s-%d", run, e.Rev), At: e.Time.UTC()}
@@ -66,7 +68,7 @@ func edited(run string, e database.Edit) Finding {
 		}
 		f.Records = append(f.Records, at)
 		if i < maxNamed {
-			names = append(names, ch.Name())
+			names = append(names, at.String())
 		}
 	}
 	f.Detail = "an edit of the file undid what clients had written to " + strings.Join(names, ", ")
@@ -79,26 +81,9 @@ func edited(run string, e database.Edit) Finding {
 // maxNamed is the number of elements that the text of a finding names.
 const maxNamed = 10
 
-// howToPutBack says how to restore what an edit undid.
-func (f Finding) howToPutBack() string {
-	only := "the records of GET /_/findings"
-	if len(f.Records) <= maxNamed {
-		list, err := json.Marshal(f.Records)
-		if err != nil {
-			panic(err) // it always encodes
-		}
-		only = string(list)
-	}
-	return fmt.Sprintf(`; to put it back, choose Put back in the page, or POST /_/undo with {"rev":%q,"only":%s}`, f.Rev, only)
-}
-
 // String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
-// was not looked up. Before the detail it names the value that breaks a rule. The
-// finding of an edit says how to restore what it undid.
+// was not looked up. Before the detail it names the value that breaks a rule.
 func (f Finding) String() string {
-	if f.Kind != "" {
-		return f.Detail + f.howToPutBack()
-	}
 	if f.Line == 0 {
 		return f.File + ": " + f.value + f.Detail
 	}

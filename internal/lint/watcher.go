@@ -127,7 +127,12 @@ func (w *Watcher) report() {
 		if w.logged[key] {
 			continue
 		}
-		if n++; n <= maxLogged {
+		switch n++; {
+		case n > maxLogged:
+		case f.Rev != "":
+			w.log.Warn(f.Detail+"; to put it back, choose Put back in the page, or POST /_/undo with this rev and, as only, its records in GET /_/findings",
+				"rev", f.Rev, "records", f.Records[:min(len(f.Records), maxNamed)])
+		default:
 			w.log.Warn(f.String())
 		}
 	}

@@ -70,8 +70,8 @@ type parser struct {
 	errs     []Error
 }
 
-// members are the members of a rule.
-var members = map[string]func(p *parser, v jsontext.Value) error{
+// fields are the fields of a rule.
+var fields = map[string]func(p *parser, v jsontext.Value) error{
 	"path":    (*parser).path,
 	"methods": (*parser).methods,
 	"query":   (*parser).query,
@@ -103,10 +103,10 @@ func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
 			break
 		}
 		name := rawjson.Unquote(quoted)
-		parse := members[name]
+		parse := fields[name]
 		if parse == nil {
-			known := slices.Sorted(maps.Keys(members))
-			p.fail(name, fmt.Sprintf("a rule has no field %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the members", known)))
+			known := slices.Sorted(maps.Keys(fields))
+			p.fail(name, fmt.Sprintf("a rule has no field %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the fields", known)))
 		} else if err := parse(p, value); err != nil {
 			p.fail(name, err.Error())
 		}
@@ -119,7 +119,7 @@ func (p *parser) fail(member, detail string) {
 	p.errs = append(p.errs, Error{rawjson.Pointer(member), detail})
 }
 
-// finish checks how the members fit together.
+// finish checks how the fields fit together.
 func (p *parser) finish() {
 	r := p.rule
 	if _, said := rawjson.Member(r.text, "code"); r.Body != nil && !said {

@@ -96,7 +96,7 @@ func (a answers) redact(e Excerpt) Excerpt {
 	return redacted
 }
 
-// RedactQuery returns a query with the values hidden that may be secret.
+// RedactQuery returns the query with possible secrets hidden.
 func RedactQuery(query string) string {
 	if query == "" {
 		return ""
