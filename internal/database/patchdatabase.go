@@ -179,6 +179,9 @@ func (d *databasePatch) setMember(name string, n *jsonpatch.Node, t *touches) er
 		}
 		c.kind, c.value = storage.Object, tx.stamp(name, before, value)
 	}
+	if old != nil && !old.isArray() && bytes.Equal(old.value, rawjson.Merge(old.value, c.value, "")) {
+		return nil
+	}
 	tx.put(c, "")
 	return nil
 }

@@ -235,3 +235,21 @@ func openSchema(t *testing.T, db, rules string) *database.DB {
 	}
 	return d
 }
+
+// TestPatchNothing patches values to what they are. That is no change.
+func TestPatchNothing(t *testing.T) {
+	db := open(t, storetest.NewMemStore(jsontext.Value(`{"settings":{"theme":"dark","deep":{"a":1}},"version":3,"posts":[{"id":1,"n":2}]}`)))
+	before := db.Snapshot().Rev()
+	for _, patch := range []string{
+		`[{"op":"replace","path":"/settings/theme","value":"dark"}]`,
+		`[{"op":"add","path":"/settings","value":{"deep":{"a":1},"theme":"dark"}}]`,
+		`[{"op":"replace","path":"/version","value":3}]`,
+		`[{"op":"replace","path":"/posts/0/n","value":2}]`,
+		`[{"op":"add","path":"/posts","value":[{"id":1,"n":2}]}]`,
+	} {
+		s, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch)) })
+		if err != nil || s.Rev() != before {
+			t.Errorf("%s: the revision %d after %d, %v", patch, s.Rev(), before, err)
+		}
+	}
+}
