@@ -107,7 +107,7 @@ func (db *DB) apply(b storage.Batch) (err error) {
 // show makes next visible, to which an external edit has led, and wakes the followers.
 // b is the batch that the store yielded. The caller holds db.write.
 func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
-	r := d.revision(base, next, true)
+	r := d.revision(base, next, db.shared == nil || b.Reset)
 	r.Time, r.Source = db.source.now(), FromFile
 	if db.shared != nil {
 		r.Source = FromElsewhere

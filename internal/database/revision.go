@@ -102,17 +102,17 @@ func (d *difference) append(ch Change) {
 }
 
 // revision returns the revision that leads from before to after. Beyond the limits, of
-// which an external edit has lower ones, it has counts and no changes.
-func (d *difference) revision(before, after *Snapshot, external bool) *Revision {
+// which a load of the whole contents has lower ones, it has counts and no changes.
+func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost}
-	large := d.lost > maxHistory || external && d.values > maxEditSize
-	if !large && !external {
+	large := d.lost > maxHistory || loaded && d.values > maxEditSize
+	if !large && !loaded {
 		return r
 	}
 	counts := make(map[string]int)
 	for _, ch := range d.changes {
 		counts[ch.Collection]++
-		large = large || external && counts[ch.Collection] > maxEditChanges
+		large = large || loaded && counts[ch.Collection] > maxEditChanges
 	}
 	if large {
 		r.Before, r.Changes, r.Counts = nil, nil, counts

@@ -997,3 +997,33 @@ func TestOtherDatabase(t *testing.T) {
 		t.Errorf("a write: %v, want ErrBroken", err)
 	}
 }
+
+// TestSharedLarge changes more records than a revision of a hand edit lists. Every replica
+// lists them, and can undo the change.
+func TestSharedLarge(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		const records = 1200
+		start := b.Snapshot().Rev()
+		if _, err := a.Update(t.Context(), func(tx *database.Tx) error {
+			for i := range records {
+				if _, err := tx.Put(database.Create, "b", "", jsontext.Value(fmt.Sprintf(`{"id":"%d"}`, i))); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		revisions, _, _ := b.Since(start)
+		if len(revisions) != 1 || len(revisions[0].Changes) != records {
+			t.Fatalf("the other replica has %d revisions, want one with %d changes", len(revisions), records)
+		}
+		if _, err := b.Update(t.Context(), func(tx *database.Tx) error {
+			_, _, err := tx.Undo(revisions[0].Rev)
+			return err
+		}); err != nil || b.Snapshot().Len("b") != 0 {
+			t.Errorf("undone there: %v, %d records are left", err, b.Snapshot().Len("b"))
+		}
+	})
+}
