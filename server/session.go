@@ -31,7 +31,8 @@ type sessions struct {
 	db      *database.DB // which they fork
 	max     int          // how many there may be
 	idle    time.Duration
-	memory  int64 // bytes of changed values that all together may hold
+	memory  int64             // bytes of changed values that all together may hold
+	ended   func(name string) // is called with mu
 	metrics *Metrics
 
 	mu     sync.Mutex
@@ -73,6 +74,7 @@ func (s *sessions) endLocked(x *session) {
 	delete(s.byName, x.name)
 	x.idle.Stop()
 	close(x.ended)
+	s.ended(x.name)
 	s.metrics.sessions.Dec()
 }
 
