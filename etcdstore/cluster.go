@@ -180,7 +180,8 @@ func (n *nodes) Watch(ctx context.Context, key string, o ...clientv3.OpOption) c
 	stay := n.stay
 	n.mu.Unlock()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	context.AfterFunc(stay, cancel)
+	stop := context.AfterFunc(stay, cancel)
+	context.AfterFunc(ctx, func() { stop() })
 	defer time.AfterFunc(dialTime, cancel).Stop() // the watch begins when the node says so
 	return c.Watch(ctx, key, o...)
 }
