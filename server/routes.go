@@ -43,7 +43,7 @@ var routes = []route{
 	{path: openapi.LivezPath, get: (*request).livez, outside: true},
 	{path: openapi.ReadyzPath, get: (*request).readyz, takes: takes{"GET": "verbose"}, outside: true},
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
-	// What the page has to know before it can show anything.
+	// What the page needs at start.
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
 	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}, outside: true}, // if Options.Findings is set

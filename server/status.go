@@ -73,8 +73,8 @@ type limits struct {
 
 const maxTerms = 32 // of a query, unless Options.MaxTerms is less
 
-// readStatus serves GET /_/status: what a user interface has to know before it can
-// show anything. It reads no records but the first of each collection.
+// readStatus serves GET /_/status: what a user interface needs at start. It reads no
+// records but the first of each collection.
 func (req *request) readStatus() error {
 	index, snap := req.index(), req.snap
 	x := status{

@@ -69,7 +69,7 @@ export interface components {
             count?: number;
             findings?: components["schemas"]["Finding"][];
         };
-        /** @description Something in the file, or in its rules, that a person should look at. */
+        /** @description Something wrong with the file or its rules. */
         Finding: {
             /** @description Not of an edit. */
             file?: string;
@@ -99,7 +99,7 @@ export interface components {
              * @description When it became visible.
              */
             at?: string;
-            /** @description What the edit has undone and has not been put back. */
+            /** @description What the edit undid, without what has been put back. */
             records?: components["schemas"]["Elements"];
         };
         Elements: {
@@ -135,7 +135,7 @@ export interface components {
                 caret: number;
             };
         };
-        /** @description What a user interface has to know before it can show anything. */
+        /** @description What a user interface needs at start. */
         Status: {
             version: string;
             /** @description Whose credentials the request has. */
@@ -167,7 +167,7 @@ export interface components {
                 href: string;
                 /** @description How many records there are. */
                 count: number;
-                /** @description The member with the id. */
+                /** @description The field with the id. */
                 key: string;
                 /** @description What one of its records is called. */
                 record: string;
@@ -196,7 +196,7 @@ export interface components {
             findings?: {
                 /** @description How many findings there are. */
                 count: number;
-                /** @description The count is that of an earlier state. */
+                /** @description The count is from an earlier state. */
                 pending: boolean;
             };
             /** @description Who follows: the open streams by path, the paths with most streams first. */
@@ -350,7 +350,7 @@ export interface components {
             [key: string]: number;
         };
         UndoRequest: {
-            /** @description The revision to undo instead of the newest. That of an undo is redone. It may be an edit of the file. */
+            /** @description The revision to undo instead of the newest. The undo of an undo is a redo. It may be an edit of the file. */
             rev?: string;
             /** @description The part of an edit of the file that is undone. */
             only?: components["schemas"]["Elements"];
