@@ -125,7 +125,7 @@ func (s *Store) startLocked(ctx context.Context) error {
 	// Find the real file: it is replaced, and never a link to it.
 	var err error
 	if s.real, err = s.o.sys.Resolve(s.path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot open %s: its directory does not exist; create it first: %w", s.path, disk.Cause(err))
+		return fmt.Errorf("cannot open %s: %w; create it first", s.path, missingError{"its directory"})
 	} else if err != nil {
 		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
@@ -247,7 +247,7 @@ func (s *Store) createLocked() error {
 	return nil
 }
 
-// A missingError is an fs.ErrNotExist that names the file.
+// A missingError is an fs.ErrNotExist that names what is missing.
 type missingError struct{ path string }
 
 func (e missingError) Error() string { return e.path + " does not exist" }

@@ -272,7 +272,7 @@ func (s *service) openFile(ctx context.Context) (err error) {
 	schema := lint.NewSchema(s.file, s.store)
 	if err := schema.Load(ctx); err != nil {
 		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
-	} else if schema.Rules != nil {
+	} else if schema.Rules != nil && !s.ReadOnly {
 		s.notices = append(s.notices, note("writes are checked against %s.", schema.Paths()[0]))
 	} else if schema.Missing != nil {
 		s.notices = append(s.notices, warning("writes are not checked: %v.", schema.Missing))
@@ -432,7 +432,7 @@ func (s *service) openShared(ctx context.Context) (err error) {
 	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
 		return clusterError(err, s.file)
 	}
-	if s.db.Schema() != nil {
+	if s.db.Schema() != nil && !s.ReadOnly {
 		s.notices = append(s.notices, note("writes are checked against the rules in the cluster."))
 	}
 	s.watcher = lint.Watch(s.file, nil, s.db, nil, s.log)

@@ -138,7 +138,9 @@ func HashArgon2id(user, password string) (string, error) {
 // compared, or why Basic authentication (RFC 7617 section 2) cannot send them.
 func normalize(user, password string) (string, string, error) {
 	switch {
-	case user == "" || strings.Contains(user, ":") || !isPrintable(user):
+	case user == "":
+		return "", "", errors.New("a user name must not be empty")
+	case strings.Contains(user, ":") || !isPrintable(user):
 		return "", "", errors.New("a user name must be UTF-8 without colons and control characters")
 	case strings.HasPrefix(user, "#") || strings.TrimSpace(user) != user:
 		return "", "", errors.New("a user name must not begin with # or have a space at either end")

@@ -58,7 +58,7 @@ func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) erro
 			return err
 		}
 		if delay.Max > maxDelay {
-			return fmt.Errorf("%s is %w: a delay is at most %v (--max-delay)", delay, ErrTooLong, maxDelay)
+			return fmt.Errorf("%s is %w: a delay is at most %d ms (--max-delay)", delay, ErrTooLong, maxDelay.Milliseconds())
 		}
 		e.Delay = &delay
 	case "code":
