@@ -104,7 +104,7 @@ func (s *sessions) admit(more int) error {
 		held += int64(x.db.Held())
 	}
 	s.mu.Unlock()
-	if more >= 0 && held > s.memory {
+	if held > s.memory {
 		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
 	}
 	return nil

@@ -25,7 +25,7 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	first, d := prev.byName == nil, new(difference)
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
-		// Later texts are not shared: unchanged collections would keep those of
+		// Later texts are not shared: unchanged collections would keep the texts of
 		// several edits in memory.
 		c := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, first)
 		same := !first && d.member(old, c) && old.ids.member == c.ids.member

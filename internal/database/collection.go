@@ -300,7 +300,7 @@ func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bo
 }
 
 // uniqueHolder returns the record other than the one with the key except whose
-// member called name has the same value, or nil. Nulls may repeat.
+// field called name has the same value, or nil. Nulls may repeat.
 func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
 	if value.Kind() == 'n' {
 		return nil

@@ -72,14 +72,10 @@ func (db *DB) Held() int {
 }
 
 // Changes returns the changes that lead from s to the contents of to, apart from the
-// order of elements and fields.
-func (s *Snapshot) Changes(to *Snapshot) []Change {
-	return withoutMoves(slices.DeleteFunc(s.difference(to).changes, Change.isOrder))
-}
-
-// withoutMoves leaves out the elements without an id of their own that have only
-// moved: their position keys differ, their values do not.
-func withoutMoves(changes []Change) (kept []Change) {
+// order of elements and fields. It leaves out the elements without an id of their own that
+// have only moved: their position keys differ, their values do not.
+func (s *Snapshot) Changes(to *Snapshot) (kept []Change) {
+	changes := slices.DeleteFunc(s.difference(to).changes, Change.isOrder)
 	type content struct{ collection, value string }
 	more := make(map[content]int) // how many more there are than before
 	for _, ch := range changes {

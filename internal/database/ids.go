@@ -196,8 +196,11 @@ func (s *source) shortID() string {
 	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
 	b := make([]byte, 6)
 	s.mu.Lock()
-	s.read(b)
+	_, err := io.ReadFull(s.random, b)
 	s.mu.Unlock()
+	if err != nil {
+		panic(err) // neither source fails
+	}
 	for i := range b {
 		b[i] = all[b[i]%32]
 	}
@@ -205,11 +208,4 @@ func (s *source) shortID() string {
 		b[0] = letters[b[0]-'0'] // not quite uniform, but fast
 	}
 	return string(b)
-}
-
-// read fills b.
-func (s *source) read(b []byte) {
-	if _, err := io.ReadFull(s.random, b); err != nil {
-		panic(err) // neither source fails
-	}
 }

@@ -120,7 +120,7 @@ func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 	return r
 }
 
-// member adds the changes between two states of a top-level member, of which one may be
+// member adds the changes between two states of a top-level field, of which one may be
 // nil. It reports whether they are the same, the order of records included.
 func (d *difference) member(old, now *collection) (same bool) {
 	ch := Change{Op: Updated}

@@ -158,7 +158,9 @@ func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
 		}
 		for b, failed := range db.shared.Since(ctx, db.Snapshot().rev) {
 			if err = failed; err == nil {
-				err = db.takeOver(ctx, b)
+				db.write.Lock()
+				err = db.applyOrReload(ctx, b)
+				db.write.Unlock()
 			}
 			if err != nil {
 				return
@@ -185,13 +187,6 @@ func (db *DB) awaitCommit(ctx context.Context, rev storage.Rev) (release func(),
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// takeOver is applyOrReload for a caller that does not hold db.write.
-func (db *DB) takeOver(ctx context.Context, b storage.Batch) error {
-	db.write.Lock()
-	defer db.write.Unlock()
-	return db.applyOrReload(ctx, b)
 }
 
 // Reach returns a snapshot at rev or later as soon as there is one.

@@ -91,7 +91,7 @@ func (p *patchWriter) test(ch Change, place, idMember string) {
 	p.op("test", id, ch.Collection, place, idMember)
 }
 
-// member changes a top-level member as a whole.
+// member changes a top-level field as a whole.
 func (p *patchWriter) member(ch Change, to *Snapshot) {
 	switch ch.Op {
 	case Created:

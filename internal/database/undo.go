@@ -73,7 +73,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	was := maps.Clone(tx.snap.byName)
 	restored := tx.adopt(r.Before, changes)
 	for _, c := range r.Before.list {
-		if now := tx.snap.byName[c.name]; restored[c.name] && now.isSmall() || moved[c.name] {
+		if now := tx.snap.byName[c.name]; restored[c.name] && now.size <= maxEditSize || moved[c.name] {
 			tx.reorder(now, was[c.name], c)
 		}
 	}
@@ -240,7 +240,7 @@ func (tx *Tx) Reset(to *Snapshot) []Change {
 	was := maps.Clone(tx.snap.byName)
 	tx.adopt(to, changes)
 	for _, c := range to.list {
-		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.isSmall() {
+		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.size <= maxEditSize {
 			tx.reorder(now, was[c.name], c)
 		}
 	}
@@ -260,6 +260,3 @@ func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error
 	err = tx.run(fn)
 	return tx.snap, err
 }
-
-// isSmall reports whether a collection has at most maxEditSize bytes.
-func (c *collection) isSmall() bool { return c.size <= maxEditSize }
