@@ -100,10 +100,18 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 }
 
 // contradicts reports whether an element that the updates before tx have left is gone, or
-// one that they have deleted is there again.
+// one that they have deleted is there again. It looks at what tx has changed.
 func (tx *Tx) contradicts(left map[element]bool) bool {
+	whole := make(map[string]bool)
+	for _, ch := range tx.changes {
+		at := element{ch.Collection, ch.ID}
+		whole[ch.Collection] = whole[ch.Collection] || ch.ID == ""
+		if was, ok := left[at]; ok && was != tx.snap.exists(at) {
+			return true
+		}
+	}
 	for at, was := range left {
-		if was != tx.snap.exists(at) {
+		if whole[at.collection] && was != tx.snap.exists(at) {
 			return true
 		}
 	}
