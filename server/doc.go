@@ -2,11 +2,11 @@
 //
 // Options configures a Handler. Start at routes.go, which declares the whole API. serve.go
 // runs a request to one of the routes: it enters the session that the request names, waits
-// for the revision that it asks for, and calls a handler. The handlers of a resource are in
-// a file with its name, and nothing but routes.go refers to them: read.go, list.go and
-// write.go have those for data; index.go, changes.go, undo.go, snapshots.go, findings.go,
+// for the revision that it asks for (freshness.go), and calls a handler. The handlers of a
+// resource are in a file with its name, and nothing but routes.go refers to them: read.go,
+// list.go and write.go have the handlers for data; index.go, changes.go, undo.go, snapshots.go, findings.go,
 // values.go, requests.go, sessions.go, holds.go, rules.go (of /_/simulate), status.go,
-// health.go, metrics.go, openapi.go (all descriptions) and pages.go those of the service.
+// health.go, metrics.go, openapi.go (all descriptions) and pages.go those for the service.
 // They use request.go, the request; query.go and body.go, which parse what was sent;
 // update.go, one transaction; and send.go, tag.go and errors.go, the answers. No files refer
 // to one another in a circle.
@@ -26,7 +26,8 @@
 // Options.Routes rewrite, and the prefix; place.go remembers the URL that the client
 // sent. Middleware runs in this order: drain, request id, metrics (metrics.go),
 // access log, request log, recovery from panics, headers of every answer (middleware.go),
-// the Host check and cross-origin rules (origin.go), credentials, preferences, simulation.
+// the Host check and cross-origin rules (origin.go), credentials (authenticate.go),
+// preferences (prefer.go), simulation. observe.go has the metrics of requests and commits.
 // Handlers return errors. Package problem maps them to statuses, and each becomes a problem
 // document (RFC 9457).
 //

@@ -28,7 +28,7 @@ func (req *request) undo() error {
 		return err
 	}
 	if id == "" && only != nil {
-		return problem.WrongShapeAt("/only", "undoing a part needs rev, the revision")
+		return problem.WrongShapeAt("/only", "only requires rev, the id of the revision")
 	}
 	var at since
 	if id != "" {

@@ -21,7 +21,8 @@
 // Begin with main.go, which runs a command and turns its error into an exit code,
 // and serve.go, which lists the steps of a start and every goroutine that the command starts.
 // parse.go parses the command line. A command is in the file of its name: it uses the
-// settings, which are in internal/config, and no other command. file.go and cluster.go
-// have what several commands do with a file and with a database in etcd. A [notice] is
-// a sentence of the banner.
+// settings, which are in internal/config, and no other command, except that init runs
+// schema, and health parses the command line of a serve. file.go and cluster.go have what
+// several commands do with a file and with a database in etcd. A [notice] is a sentence of
+// the banner.
 package main

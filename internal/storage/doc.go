@@ -7,7 +7,7 @@
 // database.
 //
 // storage.go has the interface and its types; keys.go how the elements of an
-// array are addressed; errors.go what a caller can act on; feed.go the batches
+// array are addressed; place.go where a JSON Pointer leads in a text; errors.go what a caller can act on; feed.go the batches
 // that a store keeps for its followers. The contract is the test suite in
 // storetest.
 package storage
