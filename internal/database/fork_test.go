@@ -531,3 +531,20 @@ func TestForkCost(t *testing.T) {
 	}
 	runtime.KeepAlive(forks)
 }
+
+// TestForkRewrites writes one record many times: a fork holds what differs from its
+// beginning, not all that was written.
+func TestForkRewrites(t *testing.T) {
+	db := openFor(t, largeDatabase(1000), `{}`)
+	fork := db.Fork(db.Snapshot(), admitAll)
+	text := strings.Repeat("x", 1000)
+	for i := range 1000 {
+		mustUpdate(t, fork, func(tx *Tx) error {
+			_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%s%d"}`, text, i)))
+			return err
+		})
+		if held := fork.store.(*forkStore).held(fork.Snapshot()); held > 2*measureAfter {
+			t.Fatalf("after %d writes of %d bytes the fork holds %d", i+1, len(text), held)
+		}
+	}
+}
