@@ -63,10 +63,10 @@ func (b *bench) times(rows ...*row) (n int) {
 	return n
 }
 
-// takesPart reports whether a contestant is measured in a round. Where pickup is compared
-// with the floor, one round of the json-servers is enough: they are much slower.
+// takesPart reports whether a contestant is measured in a round. Next to a floor, one round
+// of the json-servers is enough: they are much slower.
 func (r *row) takesPart(who string, round int) bool {
-	return round == 0 || who != peer0 && who != peer1 || !slices.ContainsFunc(r.targets, func(t target) bool { return t.of != peer0 && t.of != peer1 })
+	return round == 0 || who != peer0 && who != peer1 || len(r.samples[floor]) == 0
 }
 
 // add adds a measurement to the row, unless it is nil: not selected.
