@@ -15,5 +15,8 @@
 //   - gap.go splits and joins gaps (white space, comments and a comma) and chooses
 //     the gap before a new item.
 //
-// diff.go compares documents, locate.go finds the line and column of a value.
+// threeway.go merges two edits of a document: comments.go merges what belongs to their
+// items, renumbered.go finds records with other ids, markers.go writes conflicts.
+//
+// locate.go finds the line and column of a value.
 package document

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/filestore/internal/checksum"
 	"pickup/internal/ordered"
 	"pickup/internal/storage"
@@ -136,6 +138,17 @@ func (a *array) contents(strict bool) []storage.Element {
 	return es
 }
 
+// Value returns a copy of the top-level member called name as plain JSON, or nil if
+// there is none.
+func (d *Document) Value(name string) jsontext.Value {
+	for _, m := range d.members {
+		if m.name == name {
+			return bytes.Clone(plain(m.text()))
+		}
+	}
+	return nil
+}
+
 // text returns the bytes of the member's value.
 func (m *member) text() []byte {
 	if m.array == nil {
@@ -143,6 +156,9 @@ func (m *member) text() []byte {
 	}
 	var r Runs
 	m.array.visit(r.add, r.addBlock)
+	if len(r) == 1 {
+		return slices.Clip(r[0])
+	}
 	return slices.Concat(r...)
 }
 

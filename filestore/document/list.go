@@ -14,13 +14,17 @@ type list struct {
 	items []item
 	tail  []byte         // the gap before the closing bracket
 	names map[string]int // made by index
+	keys  map[string]int // made by place
+	keyed bool           // for Merge: all items have keys
 }
 
 // An item of a list with the gap before it.
 type item struct {
 	gap   []byte
 	label []byte // of a member: the quoted name up to the value, with the colon
+	key   string // for Merge: the name of a member, the id of an element
 	value []byte
+	array *array // for Merge: the value, if it is a top-level array
 }
 
 // name returns the name of a member, nil for an element.
@@ -65,7 +69,12 @@ func cutList(v []byte) *list {
 
 // text returns the text of the list.
 func (l *list) text() []byte {
+	n := len("[]") + len(l.tail)
+	for _, it := range l.items {
+		n += len(it.gap) + len(it.label) + len(it.value)
+	}
 	var b bytes.Buffer
+	b.Grow(n)
 	b.WriteByte(l.open)
 	for _, it := range l.items {
 		b.Write(it.gap)

@@ -1,0 +1,212 @@
+package document
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"pickup/internal/rawjson"
+)
+
+// An anchor is what a comment belongs to: an item that it precedes, or an item or
+// opening bracket that it follows on its line. A comment on a line before the closing
+// bracket precedes the bracket.
+type anchor struct {
+	key   string
+	after bool
+}
+
+// A commentMap has the comments of a list by what they belong to.
+type commentMap map[anchor][]string
+
+// owned returns the comments between the items of a list.
+func (l *list) owned() commentMap {
+	c := make(commentMap)
+	for i := 0; i <= len(l.items); i++ {
+		gap := *l.gap(i)
+		if bytes.IndexByte(gap, '/') < 0 {
+			continue
+		}
+		trail, lead := l.commentsAt(i)
+		if len(trail) > 0 {
+			c[anchor{l.key(i - 1), true}] = trail
+		}
+		if len(lead) > 0 {
+			c[anchor{l.key(i), false}] = lead
+		}
+	}
+	return c
+}
+
+// commentsAt returns the comments in a gap of the list: those of what precedes it, and
+// those of what follows it.
+func (l *list) commentsAt(i int) (trail, lead []string) {
+	gap := *l.gap(i)
+	s := scanGap(gap)
+	end := s.first // of the line
+	switch {
+	case s.breaks > 0 || i > 0 && i == len(l.items):
+	case i == 0:
+		end = 0
+	default:
+		end = s.comma
+	}
+	return commentsIn(gap[:end]), commentsIn(gap[end:])
+}
+
+// count counts the comments by their texts.
+func (c commentMap) count() map[string]int {
+	n := make(map[string]int)
+	for _, texts := range c {
+		for _, text := range texts {
+			n[text]++
+		}
+	}
+	return n
+}
+
+// hasNew reports whether the item has a comment that is not known.
+func (c commentMap) hasNew(name string, known map[string]int) bool {
+	return slices.ContainsFunc(slices.Concat(c[anchor{name, false}], c[anchor{name, true}]),
+		func(text string) bool { return known[text] == 0 })
+}
+
+// merged returns the comments that the merge of two lists should have.
+func (b commentMap) merged(cx, cy commentMap, x, y *list) commentMap {
+	want := make(commentMap)
+	for _, c := range []commentMap{cx, cy} {
+		for a := range c {
+			switch {
+			case x.place(a.key) < 0:
+				want[a] = cy[a]
+			case y.place(a.key) < 0:
+				want[a] = cx[a]
+			default:
+				want[a] = mergeComments(b[a], cx[a], cy[a])
+			}
+		}
+	}
+	return want
+}
+
+// mergeComments merges the comments of an item. What both changed is there twice.
+func mergeComments(b, x, y []string) (all []string) {
+	switch {
+	case slices.Equal(b, y), slices.Equal(x, y):
+		return x
+	case slices.Equal(b, x):
+		return y
+	}
+	for _, c := range x {
+		if !slices.Contains(b, c) || slices.Contains(y, c) {
+			all = append(all, c)
+		}
+	}
+	for _, c := range y {
+		if !slices.Contains(b, c) && !slices.Contains(x, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// setComments gives l, the merge of x and y, the comments that it should have; b, cx
+// and cy are those of the three lists.
+func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
+	want := b.merged(cx, cy, x, y)
+	// A comment may have moved to another item: it must not be there more often than
+	// in x and in y. One that both have stays, even if nothing wants it.
+	nx, ny, n := cx.count(), cy.count(), make(map[string]int)
+	for i := 0; i <= len(l.items); i++ {
+		for _, a := range []anchor{{l.key(i - 1), true}, {l.key(i), false}} {
+			want[a] = slices.DeleteFunc(slices.Clone(want[a]), func(text string) bool {
+				n[text]++
+				return n[text] > max(nx[text], ny[text])
+			})
+		}
+	}
+	for i := 0; i <= len(l.items); i++ {
+		with := func(a anchor, now []string) []string {
+			for _, text := range now {
+				if nx[text] > 0 && ny[text] > 0 && n[text] == 0 {
+					want[a] = append(want[a], text)
+				}
+			}
+			return want[a]
+		}
+		hasTrail, hasLead := l.commentsAt(i)
+		trail, lead := with(anchor{l.key(i - 1), true}, hasTrail), with(anchor{l.key(i), false}, hasLead)
+		if !slices.Equal(trail, hasTrail) || !slices.Equal(lead, hasLead) {
+			gap := l.gap(i)
+			*gap = s.layComments(withoutComments(*gap), trail, lead, i == len(l.items))
+		}
+	}
+}
+
+// layComments puts comments into a gap without any: trail on its first line, and each
+// of lead on a line of its own. last reports whether the closing bracket follows.
+func (s style) layComments(gap []byte, trail, lead []string, last bool) []byte {
+	isLine := func(c string) bool { return strings.HasPrefix(c, "//") }
+	if i := slices.IndexFunc(trail, isLine); i >= 0 { // nothing can follow it on the line
+		trail, lead = trail[:i+1], slices.Concat(trail[i+1:], lead)
+	}
+	indent := s.indent
+	if !last {
+		indent += s.unit
+	}
+	scan := scanGap(gap)
+	var b bytes.Buffer
+	if scan.breaks == 0 && !slices.ContainsFunc(slices.Concat(trail, lead), isLine) {
+		comma := max(0, scan.comma)
+		b.Write(gap[:comma])
+		for _, c := range trail {
+			b.WriteString(" " + c)
+		}
+		b.Write(gap[comma:])
+		for _, c := range lead {
+			b.WriteString(c + " ")
+		}
+		return b.Bytes()
+	}
+	if scan.breaks == 0 {
+		gap = concat(bytes.TrimRight(gap, spaces), []byte(s.nl+indent))
+		scan = scanGap(gap)
+	}
+	b.Write(gap[:scan.first])
+	for _, c := range trail {
+		b.WriteString(" " + c)
+	}
+	b.Write(gap[scan.first:scan.last])
+	indent = indentation(gap)
+	if last {
+		indent += s.unit
+	}
+	for _, c := range lead {
+		b.WriteString(s.nl + indent + c)
+	}
+	b.Write(gap[scan.last:])
+	return b.Bytes()
+}
+
+// commentsIn returns the comments of a text.
+func commentsIn(text []byte) (all []string) {
+	if bytes.IndexByte(text, '/') < 0 {
+		return nil
+	}
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			i = rawjson.SkipString(text, i)
+		case '/':
+			end := rawjson.SkipComment(text, i)
+			if end < 0 {
+				end = len(text)
+			}
+			all = append(all, strings.TrimRight(string(text[i:end]), " \t\r"))
+			i = end
+		default:
+			i++
+		}
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+package document
+
+import (
+	"sync"
+
+	"pickup/internal/rawjson"
+)
+
+// A record that was given another id on one side is still known by its old id on the
+// other. What that side changes would then be merged into the record that has the old
+// id now.
+
+// maxAlike is the number of such records that may share a field before the field says
+// nothing about which record is which.
+const maxAlike = 100
+
+// renumbered returns a function that returns, for a record of the collection at path,
+// the id that it seems to have now on either side, or "".
+func (m *merger) renumbered(path []string, b, o, t *list) func(id string) string {
+	if len(path) != 1 || b.open != '[' {
+		return func(string) string { return "" }
+	}
+	idMember := m.docs[1].idMember(path[0])
+	sides := sync.OnceValue(func() (found map[string]string) {
+		found = movedIDs(idMember, b, t)
+		for was, now := range movedIDs(idMember, b, o) {
+			found[was] = now
+		}
+		return found
+	})
+	return func(id string) string { return sides()[id] }
+}
+
+// MovedIDs returns the records of a collection that seem to have other ids in d than in
+// base, and these ids: another record of d that is new or changed has more of the old
+// fields than the one with the old id.
+func (d *Document) MovedIDs(base *Document, collection string) map[string]string {
+	lists := [2]*list{{}, {}}
+	for i, doc := range []*Document{base, d} {
+		for _, m := range doc.members {
+			if m.name == collection && m.array != nil {
+				lists[i] = m.array.list()
+			}
+		}
+	}
+	return movedIDs(d.idMember(collection), lists[0], lists[1])
+}
+
+func movedIDs(idMember string, b, l *list) map[string]string {
+	moved := make(map[string]string)
+	fields := make(map[string][]int) // the new and changed records that have a field
+	for i, it := range l.items {
+		if was := b.item(it.key); was == nil || !sameText(was.value, it.value) {
+			for _, f := range fieldsOf(it.value, idMember) {
+				fields[f] = append(fields[f], i)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return moved
+	}
+	for _, it := range b.items {
+		now := l.item(it.key)
+		if now == nil || sameText(it.value, now.value) {
+			continue
+		}
+		kept := make(map[string]bool) // fields under the old id
+		for _, f := range fieldsOf(now.value, idMember) {
+			kept[f] = true
+		}
+		most, alike := 0, make(map[int]int)
+		for _, f := range fieldsOf(it.value, idMember) {
+			if len(fields[f]) > maxAlike {
+				continue
+			}
+			if kept[f] {
+				most++
+			}
+			for _, i := range fields[f] {
+				alike[i]++
+			}
+		}
+		for i, n := range alike {
+			if n > most || n == most && moved[it.key] != "" && i < l.place(moved[it.key]) {
+				most, moved[it.key] = n, l.items[i].key
+			}
+		}
+	}
+	return moved
+}
+
+// fieldsOf returns the fields of a record apart from its id, each as its name and its
+// value.
+func fieldsOf(record []byte, idMember string) (fields []string) {
+	if l := cutList(record); l.open == '{' {
+		for _, it := range l.items {
+			if name := string(it.name()); name != idMember {
+				fields = append(fields, name+"\x00"+string(rawjson.Compact(plain(it.value))))
+			}
+		}
+	}
+	return fields
+}

@@ -1,0 +1,439 @@
+package document
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// A Merged is what Merge makes of two edits of a document. Without conflicts Ours and
+// Theirs are the same document.
+type Merged struct {
+	Ours      *Document // with our side of each conflict
+	Theirs    *Document // with their side of each conflict
+	Conflicts []Conflict
+}
+
+// A Conflict is what both edits changed in different ways: a value, a comment, or the
+// order of a list.
+type Conflict struct {
+	Path   []string // names of fields; the elements of collections by their ids
+	Detail string
+}
+
+func (c Conflict) String() string {
+	if len(c.Path) == 0 {
+		return "conflict: " + c.Detail
+	}
+	return "conflict in " + strings.Join(c.Path, "/") + ": " + c.Detail
+}
+
+// Merge merges two edits of base by top-level member, record and field. An edit keeps
+// its bytes and comments. Arrays without ids are merged if the edits are in different
+// places. Line breaks, order and layout are merged, too. If one of the three documents
+// is equal to another, the result is one of them, byte for byte.
+//
+// The result has the ids of its elements where ours has them. An error reports that the
+// edits cannot be merged by record.
+func Merge(base, ours, theirs *Document) (*Merged, error) {
+	base, theirs = base.KeyedBy(ours.idMember), theirs.KeyedBy(ours.idMember)
+	same := func(a, b *Document) bool { return a.length == b.length && bytes.Equal(a.Bytes(), b.Bytes()) }
+	switch {
+	case same(base, theirs), same(ours, theirs):
+		return &Merged{Ours: ours, Theirs: ours}, nil
+	case same(base, ours):
+		return &Merged{Ours: theirs, Theirs: theirs}, nil
+	}
+	docs, nl := [3]*Document{base, ours, theirs}, ""
+	if o, t := ours.style.nl, theirs.style.nl; o != t || o != base.style.nl {
+		if nl = o; o == base.style.nl {
+			nl = t
+		}
+		for i, d := range docs {
+			var err error
+			if docs[i], err = Parse("", bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n")), ours.idMember); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m := &merger{docs: docs, nl: nl}
+	out := new(Merged)
+	var err error
+	if out.Ours, out.Conflicts, err = m.merge(false); err != nil || len(out.Conflicts) == 0 {
+		out.Theirs = out.Ours
+		return out, err
+	}
+	out.Theirs, _, err = m.merge(true)
+	return out, err
+}
+
+// A merger merges two edits.
+type merger struct {
+	docs      [3]*Document // base, ours, theirs; they have the same line breaks
+	nl        string       // the line break of the result, if it is another one
+	theirs    bool         // decides conflicts
+	relaid    bool         // theirs has another layout than base, and ours that of base
+	lay       bool         // ours and theirs have different layouts
+	conflicts []Conflict
+}
+
+// merge merges the documents, with their side of each conflict if theirs is set.
+func (m *merger) merge(theirs bool) (*Document, []Conflict, error) {
+	b, o, t := m.docs[0], m.docs[1], m.docs[2]
+	m.theirs, m.conflicts = theirs, nil
+	m.lay = o.layout() != t.layout()
+	m.relaid = m.lay && o.layout() == b.layout()
+	text := concat(
+		m.outside("above", b.head, o.head, t.head),
+		m.list(nil, b.list(), o.list(), t.list(), o.style)[1:],
+		m.outside("below", b.foot, o.foot, t.foot)[1:])
+	if m.nl == "\r\n" {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	doc, err := ParseEdit("", text, o.idMember, o)
+	return doc, m.conflicts, err
+}
+
+// list returns the top level of the document as a list.
+func (d *Document) list() *list {
+	l := d.top()
+	for i, m := range d.members {
+		it := &l.items[i]
+		it.key, it.value, it.array = m.name, m.text(), m.array
+	}
+	return l
+}
+
+// layout describes how the first records are indented.
+func (d *Document) layout() string {
+	for _, m := range d.members {
+		if m.array != nil && m.array.elems.Len() > 0 {
+			e := m.array.first()
+			layout := ""
+			for _, gap := range [][]byte{m.gap, e.before(), *cutList(e.value()).gap(0)} {
+				layout += string(lastBreak(withoutComments(gap))) + "/"
+			}
+			return layout
+		}
+	}
+	return ""
+}
+
+// conflict notes a conflict and returns the side that the merger decides for.
+func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []byte {
+	m.conflicts = append(m.conflicts, Conflict{slices.Clone(path), detail})
+	if m.theirs {
+		return theirs
+	}
+	return ours
+}
+
+// outside merges a text around the database, which ends or begins with its bracket.
+func (m *merger) outside(where string, b, o, t []byte) []byte {
+	cb, co, ct := commentsIn(b), commentsIn(o), commentsIn(t)
+	switch {
+	case bytes.Equal(t, b), bytes.Equal(o, t):
+		return o
+	case bytes.Equal(o, b):
+		return t
+	case slices.Equal(ct, cb), slices.Equal(co, ct):
+		return o
+	case slices.Equal(co, cb):
+		return t
+	}
+	return m.conflict(nil, "both changed the comments "+where+" the database", o, t)
+}
+
+// value merges the value of an item. b is nil if both edits added it.
+func (m *merger) value(path []string, b, o, t *item, s style) []byte {
+	if b == nil {
+		b = new(item)
+	}
+	switch {
+	case bytes.Equal(o.value, t.value), bytes.Equal(b.value, t.value):
+		return o.value
+	case bytes.Equal(b.value, o.value):
+		return t.value
+	}
+	lb, lo, lt := m.cut(path, b), m.cut(path, o), m.cut(path, t)
+	if b.value == nil {
+		*lb = list{open: lo.open, keyed: lo.keyed}
+	}
+	switch {
+	case lo.open != 0 && lo.open == lt.open && lo.open == lb.open && s.level <= deepLevel:
+		if lb.keyed && lo.keyed && lt.keyed {
+			return m.list(path, lb, lo, lt, s)
+		}
+		return m.sequence(path, b, o, t, lb, lo, lt, s)
+	case sameText(o.value, t.value), sameText(b.value, t.value):
+		return o.value
+	case sameText(b.value, o.value):
+		return t.value
+	}
+	return m.conflict(path, "both changed it", o.value, t.value)
+}
+
+// cut returns the value of an item as a list. The keys of its items are names, or the ids
+// of elements.
+func (m *merger) cut(path []string, it *item) *list {
+	if it.array != nil {
+		return it.array.list()
+	}
+	l := cutList(it.value)
+	l.keyed = true
+	id := "id"
+	if len(path) == 1 {
+		id = m.docs[1].idMember(path[0])
+	}
+	ids := storage.NewKeys(id)
+	for i := range l.items {
+		it := &l.items[i]
+		if l.open == '{' {
+			it.key = string(it.name())
+			continue
+		}
+		it.key = ids.Next(plain(it.value))
+		l.keyed = l.keyed && !storage.IsPositionKey(it.key)
+	}
+	return l
+}
+
+func (a *array) list() *list {
+	l := &list{open: '[', keyed: a.unreachable == 0, items: make([]item, 0, a.elems.Len()), tail: a.tail}
+	for _, e := range a.elems.All() {
+		l.items = append(l.items, item{gap: e.before(), key: e.key, value: e.value()})
+	}
+	return l
+}
+
+// list merges lists whose items have keys.
+func (m *merger) list(path []string, b, o, t *list, s style) []byte {
+	// x is the list that is changed, y has the changes.
+	x, y, swapped := o, t, m.relaid
+	if so, sb := order(o, b, t), order(b, o, t); slices.Equal(so, sb) {
+		swapped = swapped || !slices.Equal(order(t, b, o), sb)
+	} else if st := order(t, b, o); slices.Equal(st, sb) || slices.Equal(st, so) || o.open == '{' {
+		swapped = false
+	} else {
+		m.conflict(path, "both changed the order", nil, nil)
+		swapped = m.theirs
+	}
+	if swapped {
+		x, y = t, o
+	}
+	r := &list{open: x.open, items: slices.Clone(x.items), tail: x.tail}
+	for i := 0; i <= len(x.items); i++ { // gaps between the same items in all three
+		before := x.key(i - 1)
+		bi, yi := b.place(x.key(i)), y.place(x.key(i))
+		if bi >= 0 && yi >= 0 && b.key(bi-1) == before && y.key(yi-1) == before && bytes.Equal(*r.gap(i), *b.gap(bi)) {
+			*r.gap(i) = *y.gap(yi)
+		}
+	}
+	cb, cx, cy := b.owned(), x.owned(), y.owned()
+	known := cb.count()
+	renumbered := m.renumbered(path, b, o, t)
+	s = s.in(x)
+	gone := make(map[string]bool)
+	for i := range x.items {
+		it, bi, yi := &x.items[i], b.item(x.items[i].key), y.item(x.items[i].key)
+		if yi != nil && bytes.Equal(it.value, yi.value) && bytes.Equal(it.label, yi.label) {
+			continue
+		}
+		at := append(path, it.key)
+		oi, ti := it, yi
+		if swapped {
+			oi, ti = yi, it
+		}
+		switch {
+		case yi == nil && bi == nil:
+		case yi == nil && sameText(bi.value, it.value) && !cx.hasNew(it.key, known):
+			gone[it.key] = true
+		case yi == nil:
+			gone[it.key] = m.deleted(at, !swapped)
+		case bi == nil && x.open == '[' && !sameText(it.value, yi.value):
+			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
+		default:
+			if other := renumbered(it.key); other != "" && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) {
+				r.items[i].value = m.conflict(at, "both changed it, and "+path[0]+"/"+other+" looks more like what it was: was it renumbered?", oi.value, ti.value)
+				continue
+			}
+			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
+			r.items[i].label = m.label(at, bi, oi, ti)
+		}
+	}
+	added := make(map[int][]item) // by the index in x of the item that they come before
+	next := func(i int) int {     // ours first
+		for !swapped && i < len(x.items) && y.item(x.items[i].key) == nil {
+			i++
+		}
+		return i
+	}
+	place := next(0)
+	for _, it := range y.items {
+		if i := x.place(it.key); i >= 0 {
+			place = next(i + 1)
+			continue
+		}
+		if bi := b.item(it.key); bi != nil {
+			if sameText(bi.value, it.value) && !cy.hasNew(it.key, known) || m.deleted(append(path, it.key), swapped) {
+				continue
+			}
+		}
+		added[place] = append(added[place], it)
+	}
+	if len(added) > 0 {
+		s := s.in(r)
+		ex := examples(nothing).elements(x, len(x.items), len(x.items))
+		r.insert(added, s, func(it *item) {
+			if m.lay && len(commentsIn(it.value)) == 0 {
+				it.value = s.at(it.gap, s.flat).lay(plain(it.value), ex)
+			}
+		})
+	}
+	if len(gone) > 0 {
+		r.remove(func(i int) bool { return gone[r.items[i].key] })
+	}
+	if len(cb)+len(cx)+len(cy) > 0 {
+		r.setComments(cb, cx, cy, x, y, s)
+	}
+	return r.text()
+}
+
+// deleted notes the conflict of an item that one side changed and the other deleted,
+// and reports whether the merger decides for the deletion.
+func (m *merger) deleted(path []string, byTheirs bool) bool {
+	detail := "ours deleted it, theirs changed it"
+	if byTheirs {
+		detail = "ours changed it, theirs deleted it"
+	}
+	m.conflict(path, detail, nil, nil)
+	return m.theirs == byTheirs
+}
+
+// label merges the names of fields, which may have comments up to the value.
+func (m *merger) label(path []string, b, o, t *item) []byte {
+	switch {
+	case b != nil && bytes.Equal(o.label, b.label):
+		return t.label
+	case b != nil && bytes.Equal(t.label, b.label), slices.Equal(commentsIn(o.label), commentsIn(t.label)):
+		return o.label
+	}
+	return m.conflict(path, "both changed the comments in front of the value", o.label, t.label)
+}
+
+// order returns the keys that are in all three lists, in the order of l.
+func order(l, b, c *list) (keys []string) {
+	for _, it := range l.items {
+		if b.place(it.key) >= 0 && c.place(it.key) >= 0 {
+			keys = append(keys, it.key)
+		}
+	}
+	return keys
+}
+
+// sequence merges arrays whose elements have no ids. The edits must be in different
+// places, or inside the same element.
+func (m *merger) sequence(path []string, b, o, t *item, lb, lo, lt *list, s style) []byte {
+	switch {
+	case sameText(o.value, t.value), sameText(b.value, t.value):
+		return o.value
+	case sameText(b.value, o.value):
+		return t.value
+	case b.value == nil, lb.comments()+lo.comments()+lt.comments() > 0:
+		return m.conflict(path, "both changed it", o.value, t.value)
+	}
+	n := len(lb.items)
+	of, ol := changedRange(lb, lo)
+	tf, tl := changedRange(lb, lt)
+	insertion := of == ol && tf == tl && of == tf
+	r := &list{open: '[', items: slices.Clone(lo.items), tail: lo.tail}
+	s = s.in(lo)
+	switch {
+	case of == tf && ol == of+1 && tl == ol && len(lo.items) == n && len(lt.items) == n:
+		r.items[of].value = m.value(append(path, strconv.Itoa(of)), &lb.items[of], &lo.items[of], &lt.items[of], s.at(r.items[of].gap, s.flat))
+		return r.text()
+	case ol > tf && tl > of:
+		return m.conflict(path, "both changed it", o.value, t.value)
+	}
+	shift := 0 // of the places behind the edit of ours
+	ours := make(map[string]bool)
+	if tf >= ol {
+		shift = len(lo.items) - n
+	}
+	if insertion { // what both inserted is there once
+		for _, it := range lo.items[of : of+shift] {
+			ours[string(rawjson.Compact(plain(it.value)))] = true
+		}
+	}
+	news := slices.DeleteFunc(slices.Clone(lt.items[tf:len(lt.items)-(n-tl)]), func(it item) bool {
+		return ours[string(rawjson.Compact(plain(it.value)))]
+	})
+	both := min(len(news), tl-tf)
+	for i, it := range news[:both] {
+		r.items[tf+shift+i].value = it.value
+	}
+	if rest := news[both:]; len(rest) > 0 {
+		r.insert(map[int][]item{tf + shift + both: rest}, s, func(*item) {})
+	} else {
+		r.remove(func(i int) bool { return tf+shift+both <= i && i < tl+shift })
+	}
+	return r.text()
+}
+
+// changedRange returns which elements of b are not in l, from a common beginning to a
+// common end.
+func changedRange(b, l *list) (from, to int) {
+	same := func(i, j int) bool { return sameText(b.items[i].value, l.items[j].value) }
+	nb, nl := len(b.items), len(l.items)
+	for from < min(nb, nl) && same(from, from) {
+		from++
+	}
+	for to = nb; to > from && nl-(nb-to) > from && same(to-1, nl-(nb-to)-1); to-- {
+	}
+	return from, to
+}
+
+// bracket is the key of the brackets of a list, which no item has.
+const bracket = "\xff"
+
+// key returns the key of the item at i, or bracket outside of the list.
+func (l *list) key(i int) string {
+	if i < 0 || i >= len(l.items) {
+		return bracket
+	}
+	return l.items[i].key
+}
+
+// place returns the index of the item with a key, or -1. The closing bracket is after the
+// last item. The list must not change between two calls.
+func (l *list) place(key string) int {
+	if l.keys == nil {
+		l.keys = make(map[string]int, len(l.items)+1)
+		for i := range l.items {
+			l.keys[l.items[i].key] = i
+		}
+		l.keys[bracket] = len(l.items)
+	}
+	if i, ok := l.keys[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// item returns the item with a key, or nil.
+func (l *list) item(key string) *item {
+	if i := l.place(key); i >= 0 {
+		return &l.items[i]
+	}
+	return nil
+}
+
+// sameText reports whether two values are the same but for white space and trailing
+// commas. Comments count.
+func sameText(a, b []byte) bool {
+	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
+}
