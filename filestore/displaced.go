@@ -147,23 +147,18 @@ func (s *Store) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (
 	if s.lookLocked() != nil {
 		return false // the file cannot be read now: this edit waits
 	}
-	// The base of the edit is the displaced file. The changes since then are
-	// applied to the edit. If one of them was another edit, its text would be
-	// lost, so both are kept.
 	if d.doc == nil {
 		return s.renameToConflict(d.path, "an edit of %s that was finished after a later one")
 	}
-	ours := document.Diff(d.doc, s.doc)
-	merged, err := edited.Apply(ours)
+	merged, err := document.Merge(d.doc, s.doc, edited)
 	if err != nil {
 		return s.renameToConflict(d.path, "an edit of %s that cannot be merged")
 	}
-	overlap := document.Overlap(document.Diff(d.doc, edited), ours)
-	if s.target.write(merged) != nil {
+	if s.target.write(merged.Ours) != nil {
 		return false // the edit stays where it is, for the next try
 	}
-	s.takeOverLocked(merged, s.known)
-	if overlap {
+	s.takeOverLocked(merged.Ours, s.known)
+	if len(merged.Conflicts) > 0 {
 		return s.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
 	}
 	d.State = state

@@ -98,6 +98,29 @@ func TestNoNameForACopy(t *testing.T) {
 	}
 }
 
+// TestLateEditOfAnotherField finishes an edit of a record in which a commit changed
+// another field meanwhile: both are in the file, with the comment of the edit.
+func TestLateEditOfAnotherField(t *testing.T) {
+	path := home(t, sample)
+	s := start(t, path, Options{})
+	save := lateEdit(t, path)
+	change := storage.Change{Collection: "schedules", ID: "1", Value: []byte(`{"id":"1","title":"Vet visit","at":"9:00"}`)}
+	if err := commit(s, change); err != nil {
+		t.Fatal(err)
+	}
+	save(strings.Replace(sample, `"Vet visit"},`, `"Dentist"}, // moved`, 1))
+	s.mu.Lock()
+	s.collectLateEdits()
+	s.mu.Unlock()
+	want := strings.Replace(sample, `"Vet visit"},`, `"Dentist", "at": "9:00"}, // moved`, 1)
+	if got := text(t, path); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if copies, _ := filepath.Glob(path + ".conflict-*"); len(copies) > 0 {
+		t.Error("conflict copies:", copies)
+	}
+}
+
 // TestLateEditAfterKeyBy finishes an edit that was begun when the ids were in
 // another member.
 func TestLateEditAfterKeyBy(t *testing.T) {

@@ -52,7 +52,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.doc.Value(name, "")
+	v := s.doc.Value(name)
 	if v.Kind() == '[' {
 		return nil
 	}
