@@ -18,9 +18,12 @@ import (
 // A change is a change of a record, of an object or of a whole collection, as
 // GET /_/changes reports it.
 type change struct {
-	Collection, ID, Op string
-	Before, After      json.RawMessage
-	Records            int // of a large collection that was made or removed
+	Collection string          `json:"collection"`
+	ID         string          `json:"id,omitempty"`
+	Op         string          `json:"op"`
+	Before     json.RawMessage `json:"before,omitempty"`
+	After      json.RawMessage `json:"after,omitempty"`
+	Records    int             `json:"records,omitempty"` // of a large collection that was made or removed
 }
 
 // A changePrinter prints changes for people.

@@ -60,6 +60,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	case unchecked != "":
 		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
 	}
+	if mergesByLines(ctx, path) {
+		fmt.Fprintf(e.stdout, "%s: git merges it by lines in this clone; to merge by record: %s init --git %s\n", path, e.program(), shellFile(path))
+	}
 	if len(found) > 0 {
 		in := found[0].File + ": "
 		if slices.ContainsFunc(found, func(f lint.Finding) bool { return f.File != found[0].File }) {

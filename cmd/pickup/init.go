@@ -19,9 +19,10 @@ import (
 )
 
 // An initCommand makes what is missing of a database, its schema and the line in
-// .gitignore. It overwrites nothing.
+// .gitignore, and the settings of git. It overwrites nothing.
 type initCommand struct {
 	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
+	Git  bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
 	config.IDConvention
 }
 
@@ -35,11 +36,14 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	if err := checkSource(path); err != nil {
 		return err
 	}
+	made := isNew(path)
+	if c.Git && !made {
+		return setUpGit(ctx, e, path)
+	}
 	rules, err := lint.LoadSchema(path, "")
 	if err != nil {
 		return err
 	}
-	made := isNew(path)
 	if made {
 		if err := createDatabase(ctx, e, path, rules); err != nil {
 			return err
@@ -64,6 +68,11 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 			return err
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
+	}
+	if c.Git {
+		if err := setUpGit(ctx, e, path); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
 	return nil

@@ -24,6 +24,8 @@ type grammar struct {
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
 	Types      typesCommand      `cmd:"" help:"Print TypeScript types of the records and bodies of a file, as a server has them at /_/types.d.ts."`
+	Diff       diffCommand       `cmd:"" help:"Print what differs between two files or commits, by record. The exit code is 0 if nothing does, 1 if something does."`
+	Merge      mergeCommand      `cmd:"" help:"Merge two edits of a file into OURS, by record. git runs it after pickup init --git."`
 	Import     importCommand     `cmd:"" help:"Copy a file and its schema into a database in an etcd cluster."`
 	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its schema, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
@@ -176,6 +178,8 @@ Commands:
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
   types [FILE]            print TypeScript types of the data in FILE
+  diff [A] [B]            print what differs between two files or commits
+  merge BASE OURS THEIRS  merge two edits of a file into OURS
   import FILE CLUSTER     copy FILE and its schema into a database in etcd
   export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen

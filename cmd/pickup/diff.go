@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"pickup/etcdstore"
+	"pickup/filestore/document"
+	"pickup/internal/config"
+	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/storage"
+)
+
+// A diffCommand prints what differs between two states of a file, by record.
+type diffCommand struct {
+	A    string `arg:"" optional:"" help:"A file, or a commit with FILE (HEAD)."`
+	B    string `arg:"" optional:"" help:"Another file or commit (FILE)."`
+	File string `short:"f" placeholder:"FILE" help:"The file that the commits have ($PICKUP_DB; db.json)."`
+	JSON bool   `name:"json" help:"Print each change as a JSON object on a line."`
+	config.IDConvention
+}
+
+func (c *diffCommand) run(ctx context.Context, e *environment) error {
+	path := config.FileArgument{File: c.File}.Path(e.Sources)
+	for _, name := range []string{path, c.A, c.B} {
+		if etcdstore.IsURL(name) {
+			return config.Usagef("diff compares files and commits, not databases in etcd (to make a file of one: pickup export)")
+		}
+	}
+	changes, err := c.changes(ctx, path)
+	if err != nil {
+		return config.UsageError{Err: err} // 1 means that something differs
+	}
+	w := bufio.NewWriter(e.stdout)
+	p := &changePrinter{w: w, color: isTerminal(e.stdout) && e.Getenv("NO_COLOR") == ""}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, changed := range changes {
+		ch := change{Collection: changed.Collection, Op: string(changed.Op)}
+		if !storage.IsPositionKey(changed.ID) {
+			ch.ID = changed.ID
+		}
+		before, after, records := changed.Values()
+		ch.Before, ch.After, ch.Records = json.RawMessage(before), json.RawMessage(after), records
+		if c.JSON {
+			encoder.Encode(ch) // Flush returns its error
+		} else {
+			p.change(ch)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(changes) > 0 {
+		return errReported
+	}
+	return nil
+}
+
+// changes returns what differs between A and B; path is the file that commits have.
+func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
+	var docs [2]*document.Document
+	for i, name := range []string{c.A, c.B} {
+		switch {
+		case name == "" && i == 0:
+			name = "HEAD"
+		case name == "":
+			name = path
+		}
+		text, err := readVersion(ctx, name, path, name == path && i == 1)
+		if err != nil {
+			return nil, err
+		}
+		if docs[i], err = document.ParseEdit(name, text, nil, docs[0]); err != nil {
+			return nil, err
+		}
+	}
+	rules, _ := lint.LoadSchema(cmp.Or(c.B, path), lint.Declared(docs[1]))
+	if rules == nil {
+		rules, _ = lint.LoadSchema(path, lint.Declared(docs[1])) // without, ids are in "id"
+	}
+	var snaps [2]*database.Snapshot
+	for i, d := range docs {
+		var err error
+		if snaps[i], err = snapshot(ctx, d, c.Options(rules)); err != nil {
+			return nil, err
+		}
+	}
+	return snaps[0].Changes(snaps[1]), nil
+}
+
+// readVersion returns the text of a file, of a file in a commit (REV:PATH), or of the
+// file at path in a commit.
+func readVersion(ctx context.Context, name, path string, mustBeFile bool) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	if mustBeFile {
+		return text, err
+	}
+	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	switch {
+	case err == nil && notCommit == nil:
+		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit", name, filepath.Base(path))
+	case err == nil:
+		return text, nil
+	}
+	object, dir := name, "."
+	if !strings.Contains(name, ":") {
+		object, dir = name+":./"+filepath.Base(path), filepath.Dir(path)
+	}
+	text, err = git(ctx, dir, "cat-file", "blob", object)
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		if notCommit == nil {
+			return nil, fmt.Errorf("the commit %s has no %s", name, path)
+		}
+		return nil, fmt.Errorf("%s is neither a file nor a commit with %s (git: %s)", name, path, bytes.TrimSpace(failed.Stderr))
+	}
+	return text, err
+}

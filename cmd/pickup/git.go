@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pickup/internal/config"
+	"pickup/internal/lint"
+)
+
+// git runs git in a directory and returns its output. No hook of the repository runs.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
+	cmd.Dir = dir
+	return cmd.Output()
+}
+
+// gitTime is how long a command waits for what git says about a file.
+const gitTime = time.Second
+
+// ignorePattern returns the pattern of the files that pickup keeps next to a database.
+func ignorePattern(path string) string { return "." + filepath.Base(realPath(path)) + ".*" }
+
+// unignored returns the root of the git repository that has the database at path and
+// does not ignore the files next to it. It returns "" otherwise, and if git is not
+// installed.
+func unignored(ctx context.Context, path string) string {
+	folder := filepath.Dir(realPath(path))
+	root := repository(folder)
+	if root == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	_, err := git(ctx, folder, "check-ignore", "--quiet", ignorePattern(path))
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 1 {
+		return ""
+	}
+	if here, err := os.Getwd(); err == nil {
+		if shorter, err := filepath.Rel(here, root); err == nil {
+			return shorter
+		}
+	}
+	return root
+}
+
+// repository returns the folder at or above the given one that has a git repository,
+// "" if there is none.
+func repository(folder string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			return folder
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return ""
+		}
+		folder = above
+	}
+}
+
+// gitAttribute returns the value of an attribute of a file: "unspecified" if it has none,
+// "" if git does not know.
+func gitAttribute(ctx context.Context, path, name string) string {
+	out, _ := git(ctx, filepath.Dir(path), "check-attr", name, "--", filepath.Base(path))
+	text := strings.TrimSpace(string(out))
+	return text[strings.LastIndex(text, " ")+1:]
+}
+
+// hunkHeader matches the lines that name a record or a collection.
+const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
+
+// setUpGit makes git merge the database at path and its schema by record: with attributes
+// in the repository, which all clones share, and the command in the configuration of
+// this clone.
+func setUpGit(ctx context.Context, e *environment, path string) error {
+	root := repository(filepath.Dir(realPath(path)))
+	if root == "" {
+		return config.Usagef("%s is in no git repository (to make one: git init)", path)
+	}
+	files := []string{path}
+	if schema, err := lint.SchemaPath(path, ""); err == nil {
+		files = append(files, schema)
+	}
+	for _, file := range files {
+		at, err := filepath.Rel(root, realPath(file))
+		if err != nil {
+			return err
+		}
+		line := gitPattern(at) + " merge=pickup diff=pickup"
+		switch driver := gitAttribute(ctx, realPath(file), "merge"); driver {
+		case "pickup":
+		case "unspecified", "set", "": // git's own
+			if err := appendLine(filepath.Join(root, ".gitattributes"), line); err != nil {
+				return err
+			}
+			fmt.Fprintf(e.stdout, ".gitattributes: added %s; commit it\n", line)
+		default:
+			fmt.Fprintf(e.stdout, ".gitattributes: %s has the merge driver %s, which stays; to merge by record, write %s\n", file, driver, line)
+		}
+	}
+	for _, setting := range [][2]string{
+		{"merge.pickup.name", "merge JSON by record"},
+		{"merge.pickup.driver", e.program() + " merge --renumber --path %P --marker-size %L %O %A %B"},
+		{"diff.pickup.xfuncname", hunkHeader},
+	} {
+		if old, err := git(ctx, root, "config", "--local", "--get", setting[0]); err == nil {
+			if text := strings.TrimSpace(string(old)); text != setting[1] {
+				fmt.Fprintf(e.stdout, ".git/config: %s is %s, which stays; to replace it: git config %[1]s %[3]s\n", setting[0], text, shellWord(setting[1]))
+			}
+			continue
+		}
+		if _, err := git(ctx, root, "config", "--local", setting[0], setting[1]); err != nil {
+			return fmt.Errorf("git config: %w", err)
+		}
+	}
+	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n", path, e.program())
+	return nil
+}
+
+// gitPattern returns the pattern of .gitattributes for a path in the repository.
+func gitPattern(path string) string {
+	pattern := "/" + filepath.ToSlash(path)
+	if strings.ContainsAny(pattern, " \t\"") {
+		return quote(pattern)
+	}
+	return pattern
+}
+
+// mergesByLines reports whether the repository of the database at path wants it to be
+// merged by record, and this clone does not know how.
+func mergesByLines(ctx context.Context, path string) bool {
+	path = realPath(path)
+	if repository(filepath.Dir(path)) == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	if gitAttribute(ctx, path, "merge") != "pickup" {
+		return false
+	}
+	_, err := git(ctx, filepath.Dir(path), "config", "--get", "merge.pickup.driver")
+	_, ran := errors.AsType[*exec.ExitError](err)
+	return ran
+}

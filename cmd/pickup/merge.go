@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"pickup/filestore/document"
+	"pickup/internal/config"
+	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// A mergeCommand merges two edits of a file, by record. git runs it as a merge driver.
+type mergeCommand struct {
+	Base       string `arg:"" help:"The file that both edits began with."`
+	Ours       string `arg:"" help:"The file with one edit, to merge into."`
+	Theirs     string `arg:"" help:"The file with the other edit."`
+	Path       string `placeholder:"FILE" help:"The name of the file in messages, next to which its schema is (OURS)."`
+	Renumber   bool   `help:"Give a record of THEIRS the next number if OURS has added one with the same number, also where records of THEIRS refer to it."`
+	MarkerSize int    `default:"7" placeholder:"N" help:"Length of the conflict markers (${default})."`
+	config.IDConvention
+}
+
+func (c *mergeCommand) run(ctx context.Context, e *environment) error {
+	debug.SetGCPercent(50) // a large file is in memory several times
+	m := &merge{e: e, path: cmp.Or(c.Path, c.Ours)}
+	stops, text, err := c.merge(ctx, m)
+	if err != nil {
+		if _, inUsage := errors.AsType[config.UsageError](err); inUsage {
+			return err
+		}
+		m.report("merged by lines: %v", err)
+		return c.mergeLines(ctx)
+	}
+	if err := os.WriteFile(c.Ours, text, 0o644); err != nil {
+		return err
+	}
+	if stops {
+		return errReported
+	}
+	return nil
+}
+
+// merge returns the merged text, and whether a person has to look at it.
+func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []byte, err error) {
+	if c.MarkerSize < 1 || c.MarkerSize > 1000 {
+		return false, nil, config.Usagef("--marker-size must be between 1 and 1000")
+	}
+	var texts [3][]byte
+	for i, name := range []string{c.Base, c.Ours, c.Theirs} {
+		if texts[i], err = os.ReadFile(name); err != nil {
+			return false, nil, config.UsageError{Err: err}
+		}
+	}
+	if len(bytes.TrimSpace(texts[0])) == 0 { // both edits added the file
+		texts[0] = []byte("{}\n")
+	}
+	ours, err := document.Parse("ours", texts[1], nil)
+	if err != nil {
+		return false, nil, err
+	}
+	rules := m.schema(lint.Declared(ours))
+	m.options = c.Options(rules)
+	idMember := database.IDMembers(m.options)
+	for i, doc := range []**document.Document{&m.base, &m.ours, &m.theirs} {
+		if *doc, err = document.ParseEdit([]string{"base", "ours", "theirs"}[i], texts[i], idMember, m.base); err != nil {
+			return false, nil, err
+		}
+	}
+	if c.Renumber {
+		if err := m.renumber(ctx); err != nil {
+			return false, nil, err
+		}
+	}
+	faults, err := m.staleReferences(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	merged, err := document.Merge(m.base, m.ours, m.theirs)
+	if err != nil {
+		return false, nil, err
+	}
+	for _, conflict := range merged.Conflicts {
+		m.report("%v", conflict)
+	}
+	text = merged.Ours.Bytes()
+	if len(merged.Conflicts) > 0 {
+		text = merged.Marked(c.MarkerSize)
+	} else if rules != nil {
+		broken, err := m.newViolations(ctx, merged.Ours)
+		if err != nil {
+			return false, nil, err
+		}
+		faults = append(faults, broken...)
+	}
+	for _, fault := range faults {
+		m.report("%s", fault)
+	}
+	return len(merged.Conflicts)+len(faults) > 0, text, nil
+}
+
+// mergeLines merges as git does without a driver.
+func (c *mergeCommand) mergeLines(ctx context.Context) error {
+	merge := exec.CommandContext(ctx, "git", "merge-file", "-L", "ours", "-L", "base", "-L", "theirs",
+		"--marker-size", strconv.Itoa(c.MarkerSize), "--", c.Ours, c.Base, c.Theirs)
+	out, err := merge.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 128 { // the number of conflicts
+		return errReported
+	}
+	if err != nil {
+		return fmt.Errorf("git merge-file: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// A merge is a merge by record.
+type merge struct {
+	e                  *environment
+	path               string // for messages
+	options            database.Options
+	base, ours, theirs *document.Document
+}
+
+func (m *merge) report(format string, args ...any) {
+	text := replaceControls(fmt.Sprintf(format, args...), unicode.ReplacementChar)
+	fmt.Fprintf(m.e.stderr, "%s: %s\n", m.path, text)
+}
+
+// schema returns the schema of the file, or nil if there is none or it cannot be used.
+func (m *merge) schema(declared string) *schema.Schema {
+	rules, err := lint.LoadSchema(m.path, declared)
+	if err != nil {
+		m.report("merged without the rules of its schema: %v", err)
+	}
+	return rules
+}
+
+// snapshot returns the state of a database with the text of a document.
+func snapshot(ctx context.Context, d *document.Document, o database.Options) (*database.Snapshot, error) {
+	db, err := database.Open(ctx, &documentStore{d}, o)
+	if err != nil {
+		return nil, err
+	}
+	return db.Snapshot(), nil
+}
+
+// A documentStore is a store of a document in memory, which is not written to.
+type documentStore struct{ doc *document.Document }
+
+func (s *documentStore) Load(context.Context) (storage.Batch, error) {
+	return storage.Batch{Reset: true, Contents: s.doc.Contents()}, nil
+}
+
+func (s *documentStore) KeyBy(member func(collection string) string) error {
+	s.doc = s.doc.KeyedBy(member)
+	return nil
+}
+
+func (s *documentStore) Commit(context.Context, storage.Rev, ...[]storage.Change) (storage.Rev, error) {
+	return 0, storage.ErrReadOnly
+}
+
+func (s *documentStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch, error] {
+	return func(func(storage.Batch, error) bool) {}
+}
+
+// newViolations returns the rules that the merged document breaks and neither side does.
+func (m *merge) newViolations(ctx context.Context, merged *document.Document) (found []string, err error) {
+	now, err := m.violations(ctx, merged)
+	if err != nil || len(now) == 0 {
+		return nil, err
+	}
+	known := make(map[string]bool)
+	for _, side := range []*document.Document{m.ours, m.theirs} {
+		before, err := m.violations(ctx, side)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range before {
+			known[v] = true
+		}
+	}
+	for _, v := range now {
+		if !known[v] {
+			found = append(found, "both edits are merged, but together they break a rule: "+v)
+		}
+	}
+	return found, nil
+}
+
+var elementNumber = regexp.MustCompile(`\belement \d+`)
+
+// violations describes what breaks a rule in a document. Elements have the names of
+// their records, because their numbers differ from side to side.
+func (m *merge) violations(ctx context.Context, d *document.Document) (found []string, err error) {
+	snap, err := snapshot(ctx, d, m.options)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range snap.Check() {
+		place, ids := strings.TrimPrefix(v.Pointer, "/"), []string(nil)
+		detail := elementNumber.ReplaceAllStringFunc(v.Detail, func(text string) string {
+			if ids == nil {
+				for r := range snap.All(v.Collection) {
+					ids = append(ids, r.ID)
+				}
+			}
+			n, err := strconv.Atoi(strings.TrimPrefix(text, "element "))
+			if err != nil || n >= len(ids) || storage.IsPositionKey(ids[n]) {
+				return text
+			}
+			return v.Collection + "/" + ids[n]
+		})
+		if path := rawjson.SplitPointer(v.Pointer); v.Record != nil && !storage.IsPositionKey(v.Record.ID) {
+			path[1] = v.Record.ID
+			place = strings.Join(path, "/")
+		}
+		found = append(found, place+": "+detail)
+	}
+	return found, nil
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/filestore/document"
+	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// A recordName names a record in a database.
+type recordName struct{ collection, id string }
+
+func (r recordName) String() string { return r.collection + "/" + r.id }
+
+// records returns the records of a document.
+func records(d *document.Document) map[recordName]jsontext.Value {
+	all := make(map[recordName]jsontext.Value)
+	for _, c := range d.Contents() {
+		for _, e := range c.Elements {
+			all[recordName{c.Name, e.Key}] = e.Value
+		}
+	}
+	return all
+}
+
+// renumber gives each record that theirs has added under the same number as ours the next
+// number of its collection, also in the references that theirs has added or changed.
+func (m *merge) renumber(ctx context.Context) error {
+	base, ours := records(m.base), records(m.ours)
+	contents := m.theirs.Contents()
+	var added []recordName // by both
+	for _, c := range contents {
+		for _, e := range c.Elements {
+			r := recordName{c.Name, e.Key}
+			if other, ok := ours[r]; ok && base[r] == nil && !rawjson.Equal(other, e.Value) {
+				added = append(added, r)
+			}
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	last := make(map[string]int) // number in each collection
+	for _, side := range []map[recordName]jsontext.Value{base, ours, records(m.theirs)} {
+		for r := range side {
+			if n, err := strconv.Atoi(r.id); err == nil {
+				last[r.collection] = max(last[r.collection], n)
+			}
+		}
+	}
+	ids := make(map[recordName]string)
+	for _, r := range added { // an id that is no number was chosen, and stays a conflict
+		if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[r.collection] < math.MaxInt {
+			last[r.collection]++
+			ids[r] = strconv.Itoa(last[r.collection])
+		}
+	}
+	references := make(map[recordName]int)
+	changes, err := m.rewrite(ctx, m.theirs, base, ids, func(_, to recordName) string {
+		if ids[to] != "" {
+			references[to]++
+		}
+		return ids[to]
+	})
+	if err != nil {
+		return err
+	}
+	next, err := m.theirs.Apply(changes)
+	if err != nil {
+		return err
+	}
+	if m.theirs, err = document.ParseEdit("theirs", next.Bytes(), database.IDMembers(m.options), m.theirs); err != nil {
+		return err
+	}
+	for _, r := range slices.SortedFunc(maps.Keys(ids), func(a, b recordName) int {
+		return cmp.Or(cmp.Compare(a.collection, b.collection), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
+	}) {
+		m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
+	}
+	if len(ids) > 0 {
+		m.report("merge the result back into the other branch before you go on there, where the old numbers are in use")
+	}
+	return nil
+}
+
+// rewrite returns the changes that give the records of ids their new ids, and each
+// reference that d has added or changed since base the id that refer returns; "" leaves it
+// as it is.
+func (m *merge) rewrite(ctx context.Context, d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
+	refer func(from, to recordName) string) (changes []storage.Change, err error) {
+	snap, err := snapshot(ctx, d, m.options)
+	if err != nil {
+		return nil, err
+	}
+	relations := make(map[string][]database.Relation)
+	for _, rel := range snap.Relations() {
+		relations[rel.From] = append(relations[rel.From], rel)
+	}
+	for _, c := range d.Contents() {
+		for _, e := range c.Elements {
+			r := recordName{c.Name, e.Key}
+			if bytes.Equal(base[r], e.Value) || e.Value.Kind() != '{' {
+				continue
+			}
+			v := rawjson.Compact(e.Value)
+			if now := ids[r]; now != "" {
+				member := snap.IDMember(c.Name)
+				old, _ := rawjson.Member(v, member)
+				v = rawjson.SetMember(v, member, spelledLike(old, now))
+			}
+			for _, rel := range relations[c.Name] {
+				old, _ := rawjson.Member(base[r], rel.Member)
+				value, ok := rawjson.Member(v, rel.Member)
+				if !ok || old != nil && rawjson.Equal(old, value) {
+					continue
+				}
+				v = rawjson.SetMember(v, rel.Member, referTo(value, func(id string) string { return refer(r, recordName{rel.To, id}) }))
+			}
+			if !bytes.Equal(v, rawjson.Compact(e.Value)) {
+				changes = append(changes, storage.Change{Collection: c.Name, ID: e.Key, Value: v})
+			}
+		}
+	}
+	return changes, nil
+}
+
+// referTo returns a reference or a list of references with the ids that refer returns.
+func referTo(value jsontext.Value, refer func(id string) string) string {
+	if value.Kind() == '[' {
+		list := []byte{'['}
+		for e := range rawjson.Elements(value) {
+			list = append(rawjson.AppendComma(list), referTo(e, refer)...)
+		}
+		return string(append(list, ']'))
+	}
+	if id, ok := rawjson.Text(value); ok {
+		if now := refer(id); now != "" {
+			return spelledLike(value, now)
+		}
+	}
+	return string(value)
+}
+
+// spelledLike returns an id as a string if value is one, else as a number.
+func spelledLike(value jsontext.Value, id string) string {
+	if value.Kind() == '"' {
+		return quote(id)
+	}
+	return id
+}
+
+// staleReferences returns the references that one side has added to a record that the
+// other side seems to have under another id by now.
+func (m *merge) staleReferences(ctx context.Context) (faults []string, err error) {
+	for _, s := range []struct {
+		name, otherName string
+		side, other     *document.Document
+	}{{"theirs", "ours", m.theirs, m.ours}, {"ours", "theirs", m.ours, m.theirs}} {
+		moved := make(map[recordName]string)
+		for _, c := range m.base.Contents() {
+			for was, now := range s.other.MovedIDs(m.base, c.Name) {
+				moved[recordName{c.Name, was}] = now
+			}
+		}
+		if len(moved) == 0 {
+			continue
+		}
+		if _, err := m.rewrite(ctx, s.side, records(m.base), nil, func(from, to recordName) string {
+			if now := moved[to]; now != "" {
+				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which looks like %s/%s in %s: was it renumbered?",
+					from, s.name, to, to.collection, now, s.otherName))
+			}
+			return ""
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return faults, nil
+}
