@@ -92,7 +92,7 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 	var snaps [2]*database.Snapshot
 	for i, d := range docs {
 		var err error
-		if snaps[i], err = snapshot(ctx, d, c.Options(rules)); err != nil {
+		if snaps[i], err = snapshot(ctx, &fixedStore{doc: d}, c.Options(rules)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,75 +1,52 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"slices"
 
+	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
 // difference returns changes that lead from old contents to new ones. They say as
-// little as possible, so that a file keeps its comments and its layout.
-func difference(old, now []storage.Collection) (changes []storage.Change) {
-	for _, c := range old {
-		if !named(now, c.Name) {
-			changes = append(changes, storage.Change{Collection: c.Name})
+// little as possible, so that a file keeps its comments and its layout. A collection in
+// another order is set as a whole, and so is one whose elements without ids change.
+func difference(ctx context.Context, old, now []storage.Collection) (changes []storage.Change, err error) {
+	var snaps [2]*database.Snapshot
+	for i, contents := range [][]storage.Collection{old, now} {
+		if snaps[i], err = snapshot(ctx, &fixedStore{contents: contents}, database.Options{}); err != nil {
+			return nil, err
 		}
+	}
+	changed := snaps[0].Changes(snaps[1])
+	whole := make(map[string]bool)
+	for _, ch := range changed {
+		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	for _, c := range now {
-		i := slices.IndexFunc(old, func(o storage.Collection) bool { return o.Name == c.Name })
-		if i >= 0 {
-			if some, ok := elementChanges(old[i], c); ok {
-				changes = append(changes, some...)
-				continue
-			}
-		}
-		changes = append(changes, storage.Change{Collection: c.Name, Value: valueOf(c)})
-	}
-	return changes
-}
-
-func named(contents []storage.Collection, name string) bool {
-	return slices.ContainsFunc(contents, func(c storage.Collection) bool { return c.Name == name })
-}
-
-// elementChanges returns the changes of elements that lead from one state of a field
-// to another. It reports false if the whole field has to be set: it is no array, or
-// its elements have another order.
-func elementChanges(old, now storage.Collection) (changes []storage.Change, ok bool) {
-	if old.Kind != now.Kind {
-		return nil, false
-	}
-	if now.Kind != storage.Array {
-		return nil, sameValue(old.Value, now.Value)
-	}
-	there := make(map[string]bool, len(now.Elements))
-	for _, e := range now.Elements {
-		there[e.Key] = true
-	}
-	var kept []storage.Element
-	for _, e := range old.Elements {
-		if there[e.Key] {
-			kept = append(kept, e)
-		} else {
-			changes = append(changes, storage.Change{Collection: now.Name, ID: e.Key})
+		before, after := keys(snaps[0], c.Name), keys(snaps[1], c.Name)
+		before = slices.DeleteFunc(before, func(key string) bool { _, err := snaps[1].Get(c.Name, key); return err != nil })
+		if whole[c.Name] || !slices.Equal(before, after[:min(len(before), len(after))]) {
+			whole[c.Name] = true
+			changes = append(changes, storage.Change{Collection: c.Name, Value: valueOf(c)})
 		}
 	}
-	for i, e := range now.Elements {
-		switch {
-		case i < len(kept) && kept[i].Key != e.Key:
-			return nil, false
-		case i < len(kept) && sameValue(kept[i].Value, e.Value):
-		case i >= len(kept) && storage.IsPositionKey(e.Key): // it would be another in the file
-			return nil, false
-		default:
-			changes = append(changes, storage.Change{Collection: now.Name, ID: e.Key, Value: e.Value})
+	for _, ch := range changed {
+		if !whole[ch.Collection] || ch.ID == "" && ch.Op == database.Deleted {
+			changes = append(changes, storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After})
 		}
 	}
-	return changes, true
+	return changes, nil
 }
 
-func sameValue(a, b []byte) bool { return bytes.Equal(rawjson.Compact(a), rawjson.Compact(b)) }
+// keys returns the keys of the elements of a collection in their order.
+func keys(s *database.Snapshot, collection string) (keys []string) {
+	for r := range s.All(collection) {
+		keys = append(keys, r.ID)
+	}
+	return keys
+}
 
 // valueOf returns the value of a top-level field.
 func valueOf(c storage.Collection) []byte {

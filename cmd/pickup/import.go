@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"pickup/etcdstore"
@@ -98,7 +99,10 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 		if err != nil {
 			return 0, err
 		}
-		changes := difference(now.Contents, from.Contents)
+		changes, err := difference(ctx, now.Contents, from.Contents)
+		if err != nil {
+			return 0, err
+		}
 		same := string(now.Rules) == string(rules)
 		if same && len(changes) == 0 {
 			return now.Rev, nil
@@ -107,11 +111,9 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 			if same { // its servers would not find the records
 				return 0, config.Usagef("%w; see --id-field", err)
 			}
-			changes = difference(nil, from.Contents)
-			for _, old := range now.Contents {
-				if !named(from.Contents, old.Name) {
-					changes = append(changes, storage.Change{Collection: old.Name})
-				}
+			changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.ID != "" || ch.Value != nil })
+			for _, c := range from.Contents {
+				changes = append(changes, storage.Change{Collection: c.Name, Value: valueOf(c)})
 			}
 		}
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)

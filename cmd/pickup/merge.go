@@ -149,32 +149,39 @@ func (m *merge) schema(declared string) *schema.Schema {
 	return rules
 }
 
-// snapshot returns the state of a database with the text of a document.
-func snapshot(ctx context.Context, d *document.Document, o database.Options) (*database.Snapshot, error) {
-	db, err := database.Open(ctx, &documentStore{d}, o)
+// snapshot returns the state of the database in a store.
+func snapshot(ctx context.Context, s *fixedStore, o database.Options) (*database.Snapshot, error) {
+	db, err := database.Open(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
 	return db.Snapshot(), nil
 }
 
-// A documentStore is a store of a document in memory, which is not written to.
-type documentStore struct{ doc *document.Document }
-
-func (s *documentStore) Load(context.Context) (storage.Batch, error) {
-	return storage.Batch{Reset: true, Contents: s.doc.Contents()}, nil
+// A fixedStore is a store in memory that is not written to: of a document, or of
+// contents whose ids are known.
+type fixedStore struct {
+	doc      *document.Document
+	contents []storage.Collection
 }
 
-func (s *documentStore) KeyBy(member func(collection string) string) error {
+func (s *fixedStore) Load(context.Context) (storage.Batch, error) {
+	if s.doc != nil {
+		s.contents = s.doc.Contents()
+	}
+	return storage.Batch{Reset: true, Contents: s.contents}, nil
+}
+
+func (s *fixedStore) KeyBy(member func(collection string) string) error {
 	s.doc = s.doc.KeyedBy(member)
 	return nil
 }
 
-func (s *documentStore) Commit(context.Context, storage.Rev, ...[]storage.Change) (storage.Rev, error) {
+func (s *fixedStore) Commit(context.Context, storage.Rev, ...[]storage.Change) (storage.Rev, error) {
 	return 0, storage.ErrReadOnly
 }
 
-func (s *documentStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch, error] {
+func (s *fixedStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(func(storage.Batch, error) bool) {}
 }
 
@@ -207,7 +214,7 @@ var elementNumber = regexp.MustCompile(`\belement \d+`)
 // violations describes what breaks a rule in a document. Elements have the names of
 // their records, because their numbers differ from side to side.
 func (m *merge) violations(ctx context.Context, d *document.Document) (found []string, err error) {
-	snap, err := snapshot(ctx, d, m.options)
+	snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (m *merge) renumber(ctx context.Context) error {
 // as it is.
 func (m *merge) rewrite(ctx context.Context, d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
 	refer func(from, to recordName) string) (changes []storage.Change, err error) {
-	snap, err := snapshot(ctx, d, m.options)
+	snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
 	if err != nil {
 		return nil, err
 	}
