@@ -19,10 +19,13 @@ var errDetached error = &storage.AdviceError{
 	Advice: "the mounted file was deleted or replaced on the host, and what is there now cannot be seen from here: mount its directory instead of the file, or restart",
 }
 
+// errBusy means that an edit waits until the program that makes it is done.
+var errBusy = errors.New("a program is changing files")
+
 // isPassing reports whether err is a state that a save goes through. Some editors
 // create the new file for its owner alone and set its permissions at the end.
 func isPassing(err error) bool {
-	return isAny(err, errEmpty, disk.ErrChanging, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
+	return isAny(err, errEmpty, errBusy, disk.ErrChanging, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 
 // refuse returns the error of Commit for a call that failed without changing

@@ -41,7 +41,7 @@ func (r *readState) isSaving(now time.Time) bool {
 	if r.reported != nil {
 		begin = r.changed // a repair is also saved in steps
 	}
-	return isPassing(r.err) && now.Sub(begin) < graceRead
+	return r.err == errBusy || isPassing(r.err) && now.Sub(begin) < graceRead
 }
 
 // lookLocked compares the file with the known state and loads an edit. An error
@@ -74,6 +74,9 @@ func (s *Store) lookLocked() error {
 	}
 	if s.reading.err != nil && s.reading.state.Is(info) {
 		return s.unreadableLocked(s.reading.state, s.reading.err) // as before
+	}
+	if s.doc != nil && s.o.Busy != nil && (s.reading.err == nil || s.o.now().Sub(s.reading.since) < busyAtMost) && s.o.Busy() {
+		return s.unreadableLocked(disk.State{}, errBusy)
 	}
 	data, c, err := s.read(s.path)
 	if errors.Is(err, errEmpty) && s.doc != nil && s.known.Info != nil && s.known.Info.Size() == 0 {

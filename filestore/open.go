@@ -50,6 +50,11 @@ type Options struct {
 	// The store is locked during the call, which must return at once. May be nil.
 	Synced func(time.Duration)
 
+	// Busy reports whether a program is changing the file together with others, as git
+	// does. An edit is then a save in progress, for up to 2 s. The store is locked during
+	// the call. May be nil.
+	Busy func() bool
+
 	// Log reports edits that were loaded, broken and repaired files, and conflict
 	// copies. What Open notices is in Warnings instead, unless Open fails. nil:
 	// discarded.
@@ -65,14 +70,15 @@ type Options struct {
 // How long the store waits. A save is several system calls, so a file that is
 // absent, empty or cut off is assumed to be a save in progress.
 const (
-	retryAfter  = 20 * time.Millisecond  // between two looks at a file that cannot be read
-	quietAfter  = 30 * time.Millisecond  // from the last event to the look at the file
-	quietAtMost = 250 * time.Millisecond // from the first event to the look at the file
-	pollEvery   = time.Second            // because events get lost: mounts, overflow, other machines
-	pollOnly    = 250 * time.Millisecond // the same if there are no events
-	graceRead   = time.Second            // until a file that cannot be read is reported
-	graceWrite  = 2 * time.Second        // until a write that waits for it is refused
-	graceStart  = 10 * time.Second       // until Open gives up on a file that keeps changing
+	retryAfter  = 20 * time.Millisecond   // between two looks at a file that cannot be read
+	quietAfter  = 30 * time.Millisecond   // from the last event to the look at the file
+	quietAtMost = 250 * time.Millisecond  // from the first event to the look at the file
+	pollEvery   = time.Second             // because events get lost: mounts, overflow, other machines
+	pollOnly    = 250 * time.Millisecond  // the same if there are no events
+	graceRead   = time.Second             // until a file that cannot be read is reported
+	graceWrite  = 2 * time.Second         // until a write that waits for it is refused
+	busyAtMost  = 1900 * time.Millisecond // from an edit to its load while Options.Busy
+	graceStart  = 10 * time.Second        // until Open gives up on a file that keeps changing
 )
 
 // touches reports whether the store may change anything on the disk.

@@ -66,6 +66,29 @@ func repository(folder string) string {
 	}
 }
 
+// busyFor is the age up to which a lock of git says that git runs. A crash leaves it there.
+const busyFor = 10 * time.Second
+
+// indexLocked returns a function that reports whether git is changing files of the
+// repository that has the file at path.
+func indexLocked(path string) func() bool {
+	root := repository(filepath.Dir(realPath(path)))
+	if root == "" {
+		return func() bool { return false }
+	}
+	dir := filepath.Join(root, ".git")
+	if text, err := os.ReadFile(dir); err == nil { // of another work tree of the repository
+		dir = strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
+	}
+	return func() bool {
+		info, err := os.Stat(filepath.Join(dir, "index.lock"))
+		return err == nil && time.Since(info.ModTime()) < busyFor
+	}
+}
+
 // gitAttribute returns the value of an attribute of a file: "unspecified" if it has none,
 // "" if git does not know.
 func gitAttribute(ctx context.Context, path, name string) string {

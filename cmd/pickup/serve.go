@@ -75,6 +75,7 @@ type service struct {
 	checks        []server.Check
 	watcher       *lint.Watcher
 	schema        *lint.Schema // nil for a database in a cluster
+	gitBusy       func() bool  // git is changing files
 	http          *http.Server
 	pprof         *http.Server // nil without --pprof
 	pprofListener net.Listener
@@ -225,6 +226,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if isNew(s.file) { // otherwise its schema would be compiled for nothing
 		text = initial(s.file)
 	}
+	s.gitBusy = indexLocked(s.file)
 	s.store, err = openFile(ctx, s.env, s.file, filestore.Options{
 		Initial:    text,
 		MustExist:  s.File != "", // or a typing error would be a new database
@@ -233,6 +235,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		JournalDir: s.JournalDir,
 		URL:        s.url(),
 		Synced:     s.metrics.Synced,
+		Busy:       func() bool { return s.gitBusy() || s.schema != nil && s.schema.Pending() },
 		Log:        s.log,
 	})
 	if errors.Is(err, storage.ErrInUse) {
@@ -270,6 +273,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 // an error: a notice warns about it, and writes are not checked.
 func (s *service) openFile(ctx context.Context) (err error) {
 	schema := lint.NewSchema(s.file, s.store)
+	schema.Busy = s.gitBusy
 	if err := schema.Load(ctx); err != nil {
 		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
 	} else if schema.Rules != nil && !s.ReadOnly {

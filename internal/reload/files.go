@@ -20,7 +20,7 @@ import (
 // the users, or the certificate with its key. While the files cannot be used, their
 // last good content stays in force.
 //
-// One goroutine calls Load and Follow; Err may be called by others.
+// One goroutine calls Load and Follow; Err and Pending may be called by others.
 type Files struct {
 	Name  string          // "users", for the log and readyz?verbose
 	Paths func() []string // may change; "" is a missing file
@@ -31,10 +31,27 @@ type Files struct {
 	// Kept says what is in force while the files cannot be used.
 	Kept func() string
 
+	// Busy, if not nil, reports whether a program is changing files one after another:
+	// they are applied when it is done.
+	Busy func() bool
+
 	seen    [sha256.Size]byte // digest of the files when they were last read
 	since   time.Time         // when seen last changed
-	applied [sha256.Size]byte // digest of what Apply accepted or refused last
+	applied atomic.Pointer[content]
 	failure atomic.Pointer[error]
+}
+
+// A content is what Apply accepted or refused last.
+type content struct {
+	paths  []string
+	digest [sha256.Size]byte
+}
+
+// Pending reports whether the files differ from what was applied last.
+func (f *Files) Pending() bool {
+	c := f.applied.Load()
+	texts, err := Read(c.paths...)
+	return digest(c.paths, texts, err) != c.digest
 }
 
 // saveTime is how long a file may be missing or empty before that counts as a
@@ -69,7 +86,7 @@ func (f *Files) Err() error {
 func (f *Files) Load(ctx context.Context) error {
 	paths := f.Paths()
 	texts, err := Read(paths...)
-	f.applied = digest(paths, texts, err)
+	f.applied.Store(&content{paths, digest(paths, texts, err)})
 	if err := f.Apply(ctx, texts, err); err != nil && !errors.Is(err, ErrUnchanged) {
 		f.failure.Store(&err)
 		return err
@@ -114,6 +131,9 @@ const (
 
 // refresh applies the files if they have changed and two looks show the same.
 func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
+	if f.Busy != nil && f.Busy() {
+		return
+	}
 	paths := f.Paths()
 	texts, err := Read(paths...)
 	now, last := digest(paths, texts, err), f.Err()
@@ -121,10 +141,10 @@ func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	if !steady {
 		f.seen, f.since = now, time.Now()
 	}
-	if now == f.applied && !errors.Is(last, ErrNotYet) || !steady || incomplete(texts, err) && time.Since(f.since) < saveTime {
+	if now == f.applied.Load().digest && !errors.Is(last, ErrNotYet) || !steady || incomplete(texts, err) && time.Since(f.since) < saveTime {
 		return
 	}
-	f.applied = now
+	f.applied.Store(&content{paths, now})
 	switch err := f.Apply(ctx, texts, err); {
 	case errors.Is(err, ErrUnchanged) && last == nil:
 		return
