@@ -39,7 +39,7 @@ func ParseEdit(file string, data []byte, idMember func(collection string) string
 			text = b
 		}
 		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
-			return nil, broken(file, data)
+			return nil, broken(file, data, idMember)
 		}
 	}
 	d.style = styleOf(d, data)
@@ -56,8 +56,11 @@ var grammar = jsonsyntax.Grammar{
 }
 
 // broken returns the error for a file that does not parse.
-func broken(file string, data []byte) error {
+func broken(file string, data []byte, idMember func(collection string) string) error {
 	offset, reason, _ := grammar.Explain(data)
+	if bytes.HasPrefix(data[min(offset, len(data)):], []byte("<<<<<<<")) {
+		reason = cmp.Or(explainConflicts(data, idMember), reason)
+	}
 	line, column := rawjson.LineColumn(data, offset)
 	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON"), Excerpt: rawjson.ExcerptAt(data, offset)}
 }

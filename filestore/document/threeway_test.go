@@ -51,6 +51,9 @@ func TestMerge(t *testing.T) {
 				want = append(want, txtar.File{Name: "conflicts", Data: []byte(conflicts.String())})
 			}
 			want = append(want, mergeFile("merged", text))
+			if _, err := Parse("db.json", text, nil); err != nil {
+				want = append(want, txtar.File{Name: "error", Data: []byte(err.Error() + "\n")})
+			}
 			if *update {
 				a.Files = want
 				if err := os.WriteFile(name, txtar.Format(a), 0o666); err != nil {
