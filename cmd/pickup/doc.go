@@ -4,6 +4,8 @@
 //	pickup init [FILE]            create FILE and its schema, or a schema for an existing FILE
 //	pickup check [FILE]           list what is wrong with FILE as FILE:LINE:COLUMN
 //	pickup types [FILE]           print TypeScript types of the data in FILE
+//	pickup diff [A] [B]           print what differs between two files or commits
+//	pickup merge BASE OURS THEIRS merge two edits of a file into OURS
 //	pickup import FILE CLUSTER    copy FILE into a database in etcd
 //	pickup export CLUSTER [FILE]  write a database in etcd to FILE
 //	pickup tail [URL]             print the changes of a running server as they happen

@@ -56,7 +56,7 @@ func runDoc(t *testing.T, name, text string) {
 			t.Fatal(err)
 		}
 	}
-	git := `git init -q && git add . && git -c user.name=a -c user.email=a@example.com commit -q -m sample && echo server.log > .git/info/exclude`
+	git := `git init -q && git config user.name a && git config user.email a@example.com && git add . && git commit -q -m sample && echo server.log > .git/info/exclude`
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_PAGER=cat", "LC_ALL=C.UTF-8")
 	if out, err := shell(dir, env, git); err != nil {
 		t.Fatalf("%v\n%s", err, out)
