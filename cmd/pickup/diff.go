@@ -71,13 +71,11 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
 	var docs [2]*document.Document
 	for i, name := range []string{c.A, c.B} {
-		switch {
-		case name == "" && i == 0:
-			name = "HEAD"
-		case name == "":
-			name = path
+		read := readVersion
+		if name == "" && i == 1 {
+			name, read = path, func(context.Context, string, string) ([]byte, error) { return os.ReadFile(path) }
 		}
-		text, err := readVersion(ctx, name, path, name == path && i == 1)
+		text, err := read(ctx, cmp.Or(name, "HEAD"), path)
 		if err != nil {
 			return nil, err
 		}
@@ -101,11 +99,8 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 
 // readVersion returns the text of a file, of a file in a commit (REV:PATH), or of the
 // file at path in a commit.
-func readVersion(ctx context.Context, name, path string, mustBeFile bool) ([]byte, error) {
+func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 	text, err := os.ReadFile(name)
-	if mustBeFile {
-		return text, err
-	}
 	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	switch {
 	case err == nil && notCommit == nil:

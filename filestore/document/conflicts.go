@@ -16,64 +16,53 @@ const maxConflicts = 20
 // and field, with both values, if both sides of the text parse. It returns "" if the text
 // has no markers.
 func explainConflicts(data []byte, idMember func(collection string) string) string {
-	c := splitConflicts(data)
-	if len(c.lines) == 0 {
+	texts, labels, n := splitConflicts(data)
+	if n == 0 {
 		return ""
 	}
-	reason := spell.Count(len(c.lines), "merge conflict")
-	ours, err := Parse("", c.texts[0], idMember)
-	theirs, other := Parse("", c.texts[1], idMember)
 	var found []string
-	if err == nil && other == nil {
+	ours, err := Parse("", texts[0], idMember)
+	if theirs, other := Parse("", texts[1], idMember); err == nil && other == nil {
 		m := &merger{docs: [3]*Document{ours, ours, theirs}}
 		m.compare(nil, ours.list(), theirs.list(), func(path []string, a, b *item) {
-			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)", strings.Join(path, "/"), show(a), c.labels[0], show(b), c.labels[1]))
+			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)", strings.Join(path, "/"), show(a), labels[0], show(b), labels[1]))
 		})
-	}
-	if len(found) == 0 {
-		for _, n := range c.lines {
-			found = append(found, fmt.Sprintf("on line %d", n))
-		}
 	}
 	if more := len(found) - maxConflicts; more > 0 {
 		found = append(found[:maxConflicts], fmt.Sprintf("and %d more", more))
 	}
-	return reason + ": " + strings.Join(found, "; ") + "; choose a side of each and remove the markers"
+	reason := spell.Count(n, "merge conflict") + "; choose a side of each and remove the markers"
+	if len(found) > 0 {
+		reason += ": " + strings.Join(found, "; ")
+	}
+	return reason
 }
 
-// A conflictedText is a text with git's markers, as its two sides.
-type conflictedText struct {
-	texts  [2][]byte
-	labels [2]string // after the first markers
-	lines  []int     // of the conflicts
-}
-
-func splitConflicts(data []byte) (c conflictedText) {
-	inOurs, inTheirs, n := true, true, 0
+// splitConflicts returns the sides of a text with git's markers, what git calls them, and
+// the number of conflicts.
+func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
+	in := [2]bool{true, true}
 	for line := range bytes.Lines(data) {
-		n++
 		label := strings.TrimSpace(strings.TrimLeft(string(line), "<|=>"))
-		switch marker := func(b string) bool { return bytes.HasPrefix(line, []byte(strings.Repeat(b, 7))) }; {
-		case marker("<"):
-			inOurs, inTheirs = true, false
-			c.lines = append(c.lines, n)
-			c.labels[0] = label
-		case marker("|"): // the base, with merge.conflictStyle diff3
-			inOurs = false
-		case marker("=") && !inTheirs:
-			inOurs, inTheirs = false, true
-		case marker(">"):
-			inOurs = true
-			c.labels[1] = label
+		switch is := func(marker string) bool { return bytes.HasPrefix(line, []byte(strings.Repeat(marker, 7))) }; {
+		case is("<"):
+			in, labels[0] = [2]bool{true, false}, label
+			n++
+		case is("|"): // the base, with merge.conflictStyle diff3
+			in[0] = false
+		case is("=") && !in[1]:
+			in = [2]bool{false, true}
+		case is(">"):
+			in, labels[1] = [2]bool{true, true}, label
 		default:
-			for i, in := range []bool{inOurs, inTheirs} {
-				if in {
-					c.texts[i] = append(c.texts[i], line...)
+			for i := range texts {
+				if in[i] {
+					texts[i] = append(texts[i], line...)
 				}
 			}
 		}
 	}
-	return c
+	return texts, labels, n
 }
 
 // compare calls differ for the fields in which two lists differ, and for the items that only

@@ -16,22 +16,22 @@ func TestExplainConflicts(t *testing.T) {
 		{
 			name: "git's own names, and the base",
 			text: "{\n  \"posts\": [\n<<<<<<< HEAD\n    { \"id\": 1, \"a\": 2 }\n||||||| 1a2b3c4\n    { \"id\": 1, \"a\": 1 }\n=======\n    { \"id\": 1, \"a\": 3 }\n>>>>>>> feature\n  ]\n}\n",
-			want: `3:1: 1 merge conflict: posts/1/a is 2 (HEAD) or 3 (feature); choose a side of each and remove the markers`,
+			want: `3:1: 1 merge conflict; choose a side of each and remove the markers: posts/1/a is 2 (HEAD) or 3 (feature)`,
 		},
 		{
 			name: "a side that does not parse",
 			text: "{\n<<<<<<< HEAD\n  \"a\": 1,\n=======\n  \"a\": 2\n>>>>>>> x\n<<<<<<< HEAD\n  \"b\": 1\n=======\n  \"b\": 2\n>>>>>>> x\n}\n",
-			want: `2:1: 2 merge conflicts: on line 2; on line 7; choose a side of each and remove the markers`,
+			want: `2:1: 2 merge conflicts; choose a side of each and remove the markers`,
 		},
 		{
 			name: "CRLF, and a deleted field",
 			text: "{\r\n<<<<<<< HEAD\r\n  \"a\": { \"x\": 1, \"y\": [1] }\r\n=======\r\n  \"a\": { \"x\": 1 }\r\n>>>>>>> x\r\n}\r\n",
-			want: `2:1: 1 merge conflict: a/y is [1] (HEAD) or absent (x); choose a side of each and remove the markers`,
+			want: `2:1: 1 merge conflict; choose a side of each and remove the markers: a/y is [1] (HEAD) or absent (x)`,
 		},
 		{name: "an error before the markers", text: "{ a\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", want: "1:3: "},
-		{name: "a marker alone", text: "{\n<<<<<<< HEAD\n", want: "2:1: 1 merge conflict: on line 2; "},
+		{name: "a marker alone", text: "{\n<<<<<<< HEAD\n", want: "2:1: 1 merge conflict; "},
 		{name: "no marker", text: "{\n=======\n}", want: "2:1: this is a merge conflict marker"},
-		{name: "many", text: many + "}", want: "; x19 is 1 (a) or 2 (b); and 10 more; choose"},
+		{name: "many", text: many + "}", want: "; x19 is 1 (a) or 2 (b); and 10 more"},
 	} {
 		if _, err := Parse("db.json", []byte(test.text), nil); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
