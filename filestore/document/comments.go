@@ -38,8 +38,8 @@ func (l *list) owned() commentMap {
 	return c
 }
 
-// commentsAt returns the comments in a gap of the list: those of what precedes it, and
-// those of what follows it.
+// commentsAt returns the comments in a gap of the list that belong to what precedes it,
+// and to what follows it.
 func (l *list) commentsAt(i int) (trail, lead []string) {
 	gap := *l.gap(i)
 	s := scanGap(gap)
@@ -71,18 +71,19 @@ func (c commentMap) hasNew(name string, known map[string]int) bool {
 		func(text string) bool { return known[text] == 0 })
 }
 
-// merged returns the comments that the merge of two lists should have.
-func (b commentMap) merged(cx, cy commentMap, x, y *list) commentMap {
+// merged returns the comments that the merge of x and y should have, where c, cx and cy
+// are the comments of the base, of x and of y.
+func (c commentMap) merged(cx, cy commentMap, x, y *list) commentMap {
 	want := make(commentMap)
-	for _, c := range []commentMap{cx, cy} {
-		for a := range c {
+	for _, side := range []commentMap{cx, cy} {
+		for a := range side {
 			switch {
 			case x.place(a.key) < 0:
 				want[a] = cy[a]
 			case y.place(a.key) < 0:
 				want[a] = cx[a]
 			default:
-				want[a] = mergeComments(b[a], cx[a], cy[a])
+				want[a] = mergeComments(c[a], cx[a], cy[a])
 			}
 		}
 	}
@@ -110,8 +111,8 @@ func mergeComments(b, x, y []string) (all []string) {
 	return all
 }
 
-// setComments gives l, the merge of x and y, the comments that it should have; b, cx
-// and cy are those of the three lists.
+// setComments gives l, the merge of x and y, the comments that it should have, where b,
+// cx and cy are the comments of the base, of x and of y.
 func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
 	want := b.merged(cx, cy, x, y)
 	// A comment may have moved to another item: it must not be there more often than

@@ -32,7 +32,7 @@ func (c Conflict) String() string {
 	return "conflict in " + strings.Join(c.Path, "/") + ": " + c.Detail
 }
 
-// Merge merges two edits of base by top-level member, record and field. An edit keeps
+// Merge merges two edits of base by collection, record and field. An edit keeps
 // its bytes and comments. Arrays without ids are merged if the edits are in different
 // places. Line breaks, order and layout are merged, too. If one of the three documents
 // is equal to another, the result is one of them, byte for byte.
@@ -76,7 +76,7 @@ type merger struct {
 	docs      [3]*Document // base, ours, theirs; they have the same line breaks
 	nl        string       // the line break of the result, if it is another one
 	theirs    bool         // decides conflicts
-	relaid    bool         // theirs has another layout than base, and ours that of base
+	relaid    bool         // theirs has another layout than base, and ours has not
 	lay       bool         // ours and theirs have different layouts
 	conflicts []Conflict
 }
