@@ -67,6 +67,11 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	if s.closed {
 		return nil
 	}
+	// The ids may change together with the file, for which an edit waits: see Options.Busy.
+	busy := s.o.Busy
+	s.o.Busy = nil
+	s.lookLocked()
+	s.o.Busy = busy
 	doc := s.doc.KeyedBy(idMember)
 	if s.target.doc == s.doc {
 		s.target.doc = doc

@@ -47,7 +47,8 @@ type content struct {
 	digest [sha256.Size]byte
 }
 
-// Pending reports whether the files differ from what was applied last.
+// Pending reports whether the files differ from what was applied last. It does so until
+// Apply has returned.
 func (f *Files) Pending() bool {
 	c := f.applied.Load()
 	texts, err := Read(c.paths...)
@@ -144,15 +145,16 @@ func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	if now == f.applied.Load().digest && !errors.Is(last, ErrNotYet) || !steady || incomplete(texts, err) && time.Since(f.since) < saveTime {
 		return
 	}
+	refused := f.Apply(ctx, texts, err)
 	f.applied.Store(&content{paths, now})
-	switch err := f.Apply(ctx, texts, err); {
-	case errors.Is(err, ErrUnchanged) && last == nil:
+	switch {
+	case errors.Is(refused, ErrUnchanged) && last == nil:
 		return
-	case err != nil && !errors.Is(err, ErrUnchanged):
-		if last == nil || last.Error() != err.Error() {
-			log.Warn("cannot reload the "+f.Name+"; "+f.Kept(), "error", err)
+	case refused != nil && !errors.Is(refused, ErrUnchanged):
+		if last == nil || last.Error() != refused.Error() {
+			log.Warn("cannot reload the "+f.Name+"; "+f.Kept(), "error", refused)
 		}
-		f.failure.Store(&err)
+		f.failure.Store(&refused)
 		return
 	}
 	f.failure.Store(nil)
