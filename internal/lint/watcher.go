@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		switch {
 		case edited:
 			w.report()
+			debug.FreeOSMemory() // the load of a large file leaves several times its size
 		case begin.Before(next):
 			rested = time.After(next.Sub(begin))
 			continue
