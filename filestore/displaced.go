@@ -103,30 +103,30 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 
 // collectLateEdits merges the edits that were finished in displaced files into the
 // contents, or keeps them as conflict copies.
-func (s *Store) collectLateEdits() {
-	for _, d := range slices.Clone(s.displaced.list) { // a merge displaces another file
-		if s.collectLateEdit(d) {
-			s.displaced.list = slices.DeleteFunc(s.displaced.list, func(e *displacedFile) bool { return e == d })
+func (f *dataFile) collectLateEdits() {
+	for _, d := range slices.Clone(f.displaced.list) { // a merge displaces another file
+		if f.collectLateEdit(d) {
+			f.displaced.list = slices.DeleteFunc(f.displaced.list, func(e *displacedFile) bool { return e == d })
 		}
 	}
 }
 
 // collectLateEdit looks at one displaced file. It reports whether the file no
 // longer has its name.
-func (s *Store) collectLateEdit(d *displacedFile) (gone bool) {
-	info, err := s.o.sys.Stat(d.path)
+func (f *dataFile) collectLateEdit(d *displacedFile) (gone bool) {
+	info, err := f.o.sys.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	if err != nil || d.Is(info) {
 		return false
 	}
-	err = s.checkWriters(d.path)
-	d.open = err == disk.ErrTaken || err != nil && s.o.now().Sub(info.ModTime()) < quietAtMost
+	err = f.checkWriters(d.path)
+	d.open = err == disk.ErrTaken || err != nil && f.o.now().Sub(info.ModTime()) < quietAtMost
 	if d.open {
 		return false // the edit is not finished
 	}
-	data, state, err := s.read(d.path)
+	data, state, err := f.read(d.path)
 	switch {
 	case errors.Is(err, errEmpty), err == nil && state.Sum == d.Sum: // an editor that gave up, or changed nothing
 		d.State = state
@@ -134,32 +134,32 @@ func (s *Store) collectLateEdit(d *displacedFile) (gone bool) {
 	case err != nil:
 		return false
 	}
-	return s.mergeLateEdit(d, data, state)
+	return f.mergeLateEdit(d, data, state)
 }
 
 // mergeLateEdit merges an edit that was finished in d after d was displaced. It
 // reports whether d has become a conflict copy.
-func (s *Store) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (gone bool) {
-	edited, err := s.parse(data)
+func (f *dataFile) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (gone bool) {
+	edited, err := f.parse(data)
 	if err != nil {
-		return s.renameToConflict(d.path, "an edit of %s that was cut off")
+		return f.renameToConflict(d.path, "an edit of %s that was cut off")
 	}
-	if s.lookLocked() != nil {
+	if f.look() != nil {
 		return false // the file cannot be read now: this edit waits
 	}
 	if d.doc == nil {
-		return s.renameToConflict(d.path, "an edit of %s that was finished after a later one")
+		return f.renameToConflict(d.path, "an edit of %s that was finished after a later one")
 	}
-	merged, err := document.Merge(d.doc, s.doc, edited)
+	merged, err := document.Merge(d.doc, f.doc, edited)
 	if err != nil {
-		return s.renameToConflict(d.path, "an edit of %s that cannot be merged")
+		return f.renameToConflict(d.path, "an edit of %s that cannot be merged")
 	}
-	if s.target.write(merged.Ours) != nil {
+	if f.target.write(merged.Ours) != nil {
 		return false // the edit stays where it is, for the next try
 	}
-	s.takeOverLocked(merged.Ours, s.known)
+	f.takeOver(merged.Ours, f.known)
 	if len(merged.Conflicts) > 0 {
-		return s.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
+		return f.renameToConflict(d.path, "an edit of %s that changed what was written at the same moment")
 	}
 	d.State = state
 	return false

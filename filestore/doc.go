@@ -25,9 +25,10 @@
 //
 // # Map
 //
-// Start at Store.Commit (store.go) and target.write (write.go). Each
-// part of a Store has a type of its own, and Store.mu guards them all:
+// Start at Store.Commit (store.go), dataFile.commit (datafile.go) and target.write
+// (write.go). Each part of a Store has a type of its own, and Store.mu guards them all:
 //
+//	dataFile        the file and the contents from it        datafile.go
 //	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go

@@ -92,14 +92,14 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 	describe := func(format string, args ...any) {
 		t.Errorf("%s\nfirst: %v\ncalls: %s", fmt.Sprintf(format, args...), first, strings.Join(slices.Compact(trail), ", "))
 	}
-	memory := titles(storage.Batch{Contents: s.doc.Contents()})
+	memory := titles(storage.Batch{Contents: s.files[0].doc.Contents()})
 	switch {
 	case first == nil:
 		if got != changed || memory != "Vet visit, Ballet" {
 			describe("acknowledged, and the file holds %q, memory %q", got, memory)
 		}
 	case errors.Is(first, storage.ErrUnsure):
-		if got != changed && got != old && !s.inPlace.halfWritten || memory != "Vet visit, School run" {
+		if got != changed && got != old && !s.files[0].inPlace.halfWritten || memory != "Vet visit, School run" {
 			describe("in doubt, and the file holds %q, memory %q", got, memory)
 		}
 	default:

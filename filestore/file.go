@@ -18,7 +18,7 @@ import (
 // A file is the database file and the directory that it is in. Store.mu guards
 // it.
 type file struct {
-	o        Options
+	o        *Options // of the store
 	path     string   // as it was given; messages name the file by it
 	real     string   // without symlinks
 	opened   bool     // Open has returned
@@ -244,7 +244,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	if err != nil {
 		return err
 	}
-	f := &file{o: Options{sys: sys}, path: path, real: real}
+	f := &file{o: &Options{sys: sys}, path: path, real: real}
 	draft := f.dotFile(".draft")
 	err = f.create(draft, func(w *disk.Writer) {
 		w.Write(text)

@@ -152,11 +152,11 @@ func TestKillBetweenPieces(t *testing.T) {
 // commitMany commits until a commit fails. It returns the content of the file
 // after each, including the failed one, and the number of acknowledged commits.
 func commitMany(s *Store, path string, commits int) (texts []string, acked int) {
-	texts = []string{string(s.doc.Bytes())}
+	texts = []string{string(s.files[0].doc.Bytes())}
 	rev := s.rev
 	for i := range commits {
 		change := set("2", strings.Repeat(fmt.Sprint("change ", i, " "), 1+(i*7)%11))
-		next, err := s.doc.Apply([]storage.Change{change})
+		next, err := s.files[0].doc.Apply([]storage.Change{change})
 		if err != nil {
 			panic(err)
 		}

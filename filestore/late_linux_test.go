@@ -110,7 +110,7 @@ func TestLateEditOfAnotherField(t *testing.T) {
 	}
 	save(strings.Replace(sample, `"Vet visit"},`, `"Dentist"}, // moved`, 1))
 	s.mu.Lock()
-	s.collectLateEdits()
+	s.files[0].collectLateEdits()
 	s.mu.Unlock()
 	want := strings.Replace(sample, `"Vet visit"},`, `"Dentist", "at": "9:00"}, // moved`, 1)
 	if got := text(t, path); got != want {
@@ -141,7 +141,7 @@ func TestLateEditAfterKeyBy(t *testing.T) {
 	}
 	save(`{"schedules": [{"id": "2", "key": "b", "title": "School run"}]}`)
 	s.mu.Lock()
-	s.collectLateEdits()
+	s.files[0].collectLateEdits()
 	s.mu.Unlock()
 	if got := titles(load(t, s)); got != "School run, Ballet" {
 		t.Errorf("after the edit: %s\n%s", got, text(t, path))

@@ -99,7 +99,7 @@ func testFullDisk(t *testing.T) {
 		if !errors.Is(err, storage.ErrFull) || !strings.Contains(err.Error(), "no space") {
 			t.Error(err)
 		}
-		if got := text(t, path); got != before || got != string(s.doc.Bytes()) {
+		if got := text(t, path); got != before || got != string(s.files[0].doc.Bytes()) {
 			t.Errorf("the file changed: %d bytes, %d before", len(got), len(before))
 		}
 		if err := commit(s, set("2", "small")); err != nil {
@@ -122,8 +122,8 @@ func testDirectoryWithACL(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if err := commit(s, set("2", "Ballet")); err != nil || s.mode.String() != "swap" {
-		t.Fatal(s.mode, err)
+	if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].mode.String() != "swap" {
+		t.Fatal(s.files[0].mode, err)
 	}
 	if n, err := unix.Getxattr(path, "system.posix_acl_access", nil); err != unix.ENODATA {
 		t.Errorf("the file has an access list of %d bytes, %v", n, err)
@@ -137,8 +137,8 @@ func testSingleFile(t *testing.T) {
 	host, path := bound(t, sample)
 	os.Chmod(host, 0o640)
 	s := start(t, path, Options{})
-	if !s.isInPlace() || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
-		t.Fatal(s.mode, s.Warnings())
+	if !s.files[0].isInPlace() || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
+		t.Fatal(s.files[0].mode, s.Warnings())
 	}
 	steps := follow(t, s)
 	for i := range 30 {
@@ -146,7 +146,7 @@ func testSingleFile(t *testing.T) {
 		if err := commit(s, set("2", title)); err != nil {
 			t.Fatal(err)
 		}
-		if got := text(t, host); !strings.Contains(got, `"`+title+`"`) || got != string(s.doc.Bytes()) {
+		if got := text(t, host); !strings.Contains(got, `"`+title+`"`) || got != string(s.files[0].doc.Bytes()) {
 			t.Fatalf("the host sees %q", got)
 		}
 	}
@@ -175,8 +175,8 @@ func testBusy(t *testing.T) {
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
-		if !s.isInPlace() || !strings.Contains(text(t, host), "Ballet") {
-			t.Error(s.mode, text(t, host))
+		if !s.files[0].isInPlace() || !strings.Contains(text(t, host), "Ballet") {
+			t.Error(s.files[0].mode, text(t, host))
 		}
 	}
 }
@@ -260,7 +260,7 @@ func testWritable(t *testing.T) {
 		t.Helper()
 		skew += tryAfter
 		s.mu.Lock()
-		s.lookWritable()
+		s.files[0].lookWritable()
 		s.mu.Unlock()
 		if err := s.Writable(); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
@@ -340,7 +340,7 @@ func testWritableInPlace(t *testing.T) {
 		put(t, filepath.Join(dir, "filler"), strings.Repeat("x", (int(fs.Bfree)-test.free)*block))
 		skew += tryAfter
 		s.mu.Lock()
-		s.lookWritable()
+		s.files[0].lookWritable()
 		s.mu.Unlock()
 		if err := s.Writable(); !errors.Is(err, test.want) {
 			t.Errorf("%d free blocks: %v, want %v", test.free, err, test.want)
@@ -400,7 +400,7 @@ func testOverlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := text(t, path); got != strings.Replace(edited("Optician"), "School run", "Ballet", 1) {
-		t.Error(s.mode, got)
+		t.Error(s.files[0].mode, got)
 	}
 }
 
@@ -495,8 +495,8 @@ func TestPermissions(t *testing.T) {
 		// A file that everybody may write to also keeps its owner.
 		path += ".open"
 		s = start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || !s.isInPlace() {
-			t.Error(s.mode, err)
+		if err := commit(s, set("2", "Ballet")); err != nil || !s.files[0].isInPlace() {
+			t.Error(s.files[0].mode, err)
 		}
 		if info, _ := os.Stat(path); !strings.Contains(text(t, path), "Ballet") || uidOf(info) != 0 {
 			t.Error(uidOf(info), text(t, path))
@@ -507,8 +507,8 @@ func TestPermissions(t *testing.T) {
 		os.Chmod(filepath.Dir(path), 0o555)
 		defer os.Chmod(filepath.Dir(path), 0o755)
 		s := start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || !s.isInPlace() {
-			t.Error(s.mode, err)
+		if err := commit(s, set("2", "Ballet")); err != nil || !s.files[0].isInPlace() {
+			t.Error(s.files[0].mode, err)
 		}
 		if got := text(t, path); !strings.Contains(got, "Ballet") {
 			t.Error(got)
@@ -570,8 +570,8 @@ func TestAttributesSurvive(t *testing.T) {
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
-	if s.mode.String() != "swap" {
-		t.Fatal(s.mode)
+	if s.files[0].mode.String() != "swap" {
+		t.Fatal(s.files[0].mode)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -111,144 +111,144 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = disk.Real()
 	}
 	o.sys = o.sys.Timed(o.Synced)
-	s := &Store{rev: 1, feed: storage.NewFeed(1, keepBatches)}
-	s.file = &file{o: o, path: path}
-	s.lock.file, s.displaced.file, s.inPlace.target = s.file, s.file, &s.target
+	s := &Store{path: path, o: &o, rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.startLocked(ctx); err != nil {
-		for _, w := range s.warnings { // the caller has no Store to ask for them
+	f := s.newFile(path)
+	s.files = []*dataFile{f}
+	if err := f.start(ctx); err != nil {
+		for _, w := range f.warnings { // the caller has no Store to ask for them
 			o.Log.Warn(w)
 		}
-		s.lock.release()
+		f.lock.release()
 		return nil, err
 	}
-	s.opened = true
+	f.opened = true
 	return s, nil
 }
 
-func (s *Store) startLocked(ctx context.Context) error {
+func (f *dataFile) start(ctx context.Context) error {
 	// Find the real file: it is replaced, and never a link to it.
 	var err error
-	if s.real, err = s.o.sys.Resolve(s.path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot open %s: %w; create it first", s.path, missingError{"its directory"})
+	if f.real, err = f.o.sys.Resolve(f.path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot open %s: %w; create it first", f.path, missingError{"its directory"})
 	} else if err != nil {
-		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
+		return fmt.Errorf("cannot open %s: %w", f.path, disk.Cause(err))
 	}
-	if info, err := s.o.sys.Stat(s.path); err == nil {
-		if err := s.checkKind(info); err != nil {
-			return fmt.Errorf("%w%s", err, s.copyNote())
+	if info, err := f.o.sys.Stat(f.path); err == nil {
+		if err := f.checkKind(info); err != nil {
+			return fmt.Errorf("%w%s", err, f.copyNote())
 		}
 	}
-	if s.o.touches() {
+	if f.o.touches() {
 		// Lock it.
-		if err := s.lock.acquire(); err != nil {
+		if err := f.lock.acquire(); err != nil {
 			return err
 		}
 		// Find out how it can be written.
-		s.probe()
-		if not, ok := s.mode.(readOnly); ok {
-			s.noteWrite(not.why)
+		f.probe()
+		if not, ok := f.mode.(readOnly); ok {
+			f.noteWrite(not.why)
 		}
 		// Complete or undo what a crash interrupted.
-		if err := s.recover(); err != nil {
+		if err := f.recover(); err != nil {
 			return err
 		}
 		// Lock the file that recovery may have put in place.
-		if err := s.lock.acquireInode(); err != nil {
+		if err := f.lock.acquireInode(); err != nil {
 			return err
 		}
 	}
 	// Load it.
-	return s.firstLoadLocked(ctx)
+	return f.firstLoad(ctx)
 }
 
-// firstLoadLocked loads the file. A file that cannot be read may be in the middle
-// of a save: firstLoadLocked waits as long as it keeps changing.
-func (s *Store) firstLoadLocked(ctx context.Context) error {
-	start := s.o.now()
+// firstLoad loads the file. A file that cannot be read may be in the middle
+// of a save: firstLoad waits as long as it keeps changing.
+func (f *dataFile) firstLoad(ctx context.Context) error {
+	start := f.o.now()
 	for {
-		err := s.lookLocked()
+		err := f.look()
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, fs.ErrNotExist) && !s.o.touches() {
-			if aside := s.leftAside(); aside != "" {
-				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, s.path, aside)
+		if errors.Is(err, fs.ErrNotExist) && !f.o.touches() {
+			if aside := f.leftAside(); aside != "" {
+				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, f.path, aside)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEmpty) {
-			return s.createLocked()
+			return f.begin()
 		}
-		if errors.Is(err, storage.ErrBroken) && s.canWrite() {
+		if errors.Is(err, storage.ErrBroken) && f.canWrite() {
 			// An interrupted write in place leaves its record in the file.
-			if mended, err := s.inPlace.redo(nil); mended || err != nil {
+			if mended, err := f.inPlace.redo(nil); mended || err != nil {
 				if err != nil {
-					return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, s.path, err)
+					return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, f.path, err)
 				}
 				continue
 			}
 		}
-		now := s.o.now()
-		quiet := s.reading.state.Info != nil && now.Sub(s.reading.state.Info.ModTime()) > quietAtMost
+		now := f.o.now()
+		quiet := f.reading.state.Info != nil && now.Sub(f.reading.state.Info.ModTime()) > quietAtMost
 		if errors.Is(err, fs.ErrPermission) {
-			s.warnings = nil // that it cannot be written
-			if advice := s.ownerAdvice(); advice != "" {
+			f.warnings = nil // that it cannot be written
+			if advice := f.ownerAdvice(); advice != "" {
 				err = fmt.Errorf("%w: %s", err, advice)
 			}
-			return fmt.Errorf("cannot read %s: %w", s.path, err)
+			return fmt.Errorf("cannot read %s: %w", f.path, err)
 		}
 		if !isPassing(err) || quiet || now.Sub(start) > graceStart || ctx.Err() != nil {
-			if data, _, readErr := s.read(s.path); readErr == nil && isBlank(data) {
-				err = fmt.Errorf("%w%s", err, s.copyNote())
+			if data, _, readErr := f.read(f.path); readErr == nil && isBlank(data) {
+				err = fmt.Errorf("%w%s", err, f.copyNote())
 			}
 			return err
 		}
-		s.o.nap(retryAfter)
+		f.o.nap(retryAfter)
 	}
 }
 
-// createLocked creates the file, or fills an empty one, with Options.Initial.
-func (s *Store) createLocked() error {
-	doc, err := s.parse(s.o.Initial)
+// begin creates the file, or fills an empty one, with Options.Initial.
+func (f *dataFile) begin() error {
+	doc, err := f.parse(f.o.Initial)
 	if err != nil {
 		return err
 	}
-	s.doc, s.target.doc = doc, doc
-	s.known = s.reading.state // no file, or an empty one
-	s.known.Sum, s.like = checksum.Of(), s.known.Info
-	s.reading = readState{}
-	absent := s.known.Info == nil
-	name := s.conflictCopy()
-	advice := fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew", name, filepath.Base(s.real))
-	switch missing := (missingError{s.path}); {
+	f.doc, f.target.doc = doc, doc
+	f.known = f.reading.state // no file, or an empty one
+	f.known.Sum, f.like = checksum.Of(), f.known.Info
+	f.reading = readState{}
+	absent := f.known.Info == nil
+	name := f.conflictCopy()
+	advice := fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew", name, filepath.Base(f.real))
+	switch missing := (missingError{f.path}); {
 	case absent && name != "":
 		return &storage.AdviceError{Err: missing, Advice: advice}
-	case absent && s.o.MustExist:
+	case absent && f.o.MustExist:
 		return missing
 	case name != "":
-		return &storage.BrokenError{File: s.path, Line: 1, Column: 1, Reason: "the file is empty; " + advice}
+		return &storage.BrokenError{File: f.path, Line: 1, Column: 1, Reason: "the file is empty; " + advice}
 	}
 	state, done := "does not exist", "created"
 	if !absent {
 		state, done = "is empty", "written"
 	}
-	if !s.o.touches() {
-		s.warn("%s %s, and is not %s", s.path, state, done)
+	if !f.o.touches() {
+		f.warn("%s %s, and is not %s", f.path, state, done)
 		return nil
 	}
-	if err := s.write(doc); err != nil {
-		s.warn("%s %s and cannot be %s: %v", s.path, state, done, err)
+	if err := f.write(doc); err != nil {
+		f.warn("%s %s and cannot be %s: %v", f.path, state, done, err)
 		return nil
 	}
 	where := ""
-	if s.o.InContainer && filepath.IsAbs(s.path) {
-		where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(s.path)
+	if f.o.InContainer && filepath.IsAbs(f.path) {
+		where = "; it stays in the container unless a directory is mounted on " + filepath.Dir(f.path)
 	}
 	if absent {
-		s.warn("created %s, which did not exist%s", s.path, where)
+		f.warn("created %s, which did not exist%s", f.path, where)
 	} else {
-		s.warn("%s was empty; wrote a new database to it", s.path)
+		f.warn("%s was empty; wrote a new database to it", f.path)
 	}
 	return nil
 }

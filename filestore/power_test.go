@@ -324,7 +324,7 @@ func recovered(w way, home string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	held := string(s.doc.Bytes())
+	held := string(s.files[0].doc.Bytes())
 	if err := s.Close(); err != nil {
 		return "", err
 	}

@@ -210,7 +210,7 @@ func race(t *testing.T, w way, sv saver, edits int) {
 		t.Fatal(err)
 	}
 	b := load(t, s)
-	if got := text(t, path); got != string(s.doc.Bytes()) {
+	if got := text(t, path); got != string(s.files[0].doc.Bytes()) {
 		t.Errorf("the file and the store differ: %.300s", got)
 	}
 	t.Logf("%d edits among %d writes: 0 lost, %d kept as conflict copies; the last of each: %d, %s", edits, acked.Load(), kept, handSaid(b), apiSaid(b))

@@ -96,7 +96,7 @@ func TestNoPlaceForACopy(t *testing.T) {
 		path := home(t, edit)
 		o := inPlaceOnly()
 		o.JournalDir = t.TempDir()
-		put(t, (&file{o: o, real: path}).journalPath(".redo"), string(recordOf(t, longSample, next)))
+		put(t, (&file{o: &o, real: path}).journalPath(".redo"), string(recordOf(t, longSample, next)))
 		open := o.sys.Open
 		o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 			if flag&os.O_CREATE != 0 && filepath.Dir(p) == filepath.Dir(path) {

@@ -169,15 +169,15 @@ func TestEditAfterCrash(t *testing.T) {
 			o := inPlaceOnly()
 			if test.journal != "" {
 				o.JournalDir = t.TempDir()
-				s := &file{o: o, real: path}
+				s := &file{o: &o, real: path}
 				put(t, s.journalPath(".redo"), test.journal)
 			}
 			reader, err := Open(t.Context(), path, Options{ReadOnly: true})
 			if test.journal == "" && err != nil {
 				t.Fatal("read-only:", err)
 			} else if err == nil {
-				if test.journal == "" && string(reader.doc.Bytes()) != test.want {
-					t.Errorf("read-only: %.200q", reader.doc.Bytes())
+				if test.journal == "" && string(reader.files[0].doc.Bytes()) != test.want {
+					t.Errorf("read-only: %.200q", reader.files[0].doc.Bytes())
 				}
 				reader.Close()
 			}
@@ -185,7 +185,7 @@ func TestEditAfterCrash(t *testing.T) {
 				t.Fatalf("read-only wrote %.200q", got)
 			}
 			s := start(t, path, o)
-			if got := text(t, path); got != test.want || got != string(s.doc.Bytes()) {
+			if got := text(t, path); got != test.want || got != string(s.files[0].doc.Bytes()) {
 				t.Errorf("got %.300q", got)
 			}
 			copies, _ := filepath.Glob(path + ".conflict-*")

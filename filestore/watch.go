@@ -65,7 +65,12 @@ func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan str
 	case !ok:
 		batches = []storage.Batch{s.batchLocked()}
 	}
-	return batches, more, s.reading.reported
+	for _, f := range s.files {
+		if err = f.reading.reported; err != nil {
+			break
+		}
+	}
+	return batches, more, err
 }
 
 // look does the work that is due while nobody commits, and sets the time to the
@@ -76,19 +81,12 @@ func (s *Store) look(w *watcher) bool {
 	if s.closed {
 		return false
 	}
-	s.collectLateEdits()
-	err := s.lookLocked()
-	s.displaced.removeOld(false)
-	if err == nil {
-		s.syncAgainLocked() // the next try is the next poll
-	}
-	s.lookWritable()
 	w.poll = pollEvery
-	switch {
-	case err != nil && s.reading.reported == nil:
-		w.poll = retryAfter
-	case s.displaced.mayChange() || w.events == nil:
+	if w.events == nil {
 		w.poll = pollOnly
+	}
+	for _, f := range s.files {
+		w.poll = min(w.poll, f.work())
 	}
 	return true
 }
@@ -99,9 +97,12 @@ func (s *Store) look(w *watcher) bool {
 func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	places := []string{filepath.Dir(s.path), s.dir()}
-	if !s.canWrite() || s.isInPlace() {
-		places = append(places, s.real)
+	var places []string
+	for _, f := range s.files {
+		places = append(places, filepath.Dir(f.path), f.dir())
+		if !f.canWrite() || f.isInPlace() {
+			places = append(places, f.real)
+		}
 	}
 	return places
 }
@@ -119,9 +120,10 @@ type watcher struct {
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{prev: filepath.Base(s.dotFile(".prev-")), names: map[string]bool{
-		filepath.Base(s.path): true,
-		filepath.Base(s.real): true,
+	f := s.files[0]
+	w := &watcher{prev: filepath.Base(f.dotFile(".prev-")), names: map[string]bool{
+		filepath.Base(f.path): true,
+		filepath.Base(f.real): true,
 		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
 	}}
 	events, err := s.o.sys.Watch()

@@ -18,8 +18,10 @@ const tryAfter = 5 * time.Second
 // at the file and its directory has shown. It returns nil if the file can be written, or
 // is not to be written. It never waits for a write.
 func (s *Store) Writable() error {
-	if err := s.failure.Load(); err != nil {
-		return *err
+	for _, f := range s.files {
+		if err := f.failure.Load(); err != nil {
+			return *err
+		}
 	}
 	return nil
 }
