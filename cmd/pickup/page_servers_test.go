@@ -664,7 +664,7 @@ func copiedCommands(t *testing.T, ctx context.Context) {
 	p.show("#/_/requests")
 	p.clickText("failed")
 	p.clickText("/schedules/4")
-	p.want(quoted(copied(".panel .row-of"))+`.includes('no method \\"X`+"`id`"+`\\"')`, "true")
+	p.want(quoted(copied(".panel .row-of"))+`.includes('X`+"`id`"+` is not a method')`, "true")
 	p.quiet()
 }
 
