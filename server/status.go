@@ -89,7 +89,7 @@ func (req *request) readStatus() error {
 	for _, c := range index.Collections {
 		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), spell.Singular(c.Name), req.listTag(snap, c.Name)})
 	}
-	for _, r := range snap.Relations() {
+	for _, r := range snap.Relations(100) { // enough to know the names of the fields
 		x.Relations = append(x.Relations, relation(r))
 	}
 	x.Streams = req.streams.Paths(req.db)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,8 +106,8 @@ func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 	switch {
 	case err == nil && notCommit == nil:
 		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit", name, filepath.Base(path))
-	case err == nil:
-		return text, nil
+	case err == nil || notCommit != nil && !errors.Is(err, fs.ErrNotExist) && !strings.Contains(name, ":"):
+		return text, err
 	}
 	object, dir := name, "."
 	if !strings.Contains(name, ":") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -71,21 +72,22 @@ const busyFor = 10 * time.Second
 
 // indexLocked returns a function that reports whether git is changing files of the
 // repository that has the file at path.
-func indexLocked(path string) func() bool {
+func indexLocked(ctx context.Context, path string) func() bool {
 	root := repository(filepath.Dir(realPath(path)))
 	if root == "" {
 		return func() bool { return false }
 	}
-	dir := filepath.Join(root, ".git")
-	if text, err := os.ReadFile(dir); err == nil { // of another work tree of the repository
-		dir = strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(root, dir)
-		}
+	out, err := git(ctx, root, "rev-parse", "--git-path", "index.lock") // in another work tree, too
+	lock := strings.TrimSpace(string(out))
+	if err != nil {
+		lock = ".git/index.lock"
+	}
+	if !filepath.IsAbs(lock) {
+		lock = filepath.Join(root, lock)
 	}
 	return func() bool {
-		info, err := os.Stat(filepath.Join(dir, "index.lock"))
-		return err == nil && time.Since(info.ModTime()) < busyFor
+		info, err := os.Stat(lock)
+		return err == nil && time.Since(info.ModTime()).Abs() < busyFor // the clock may have been set back
 	}
 }
 
@@ -104,21 +106,22 @@ const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 // in the repository, which all clones share, and the command in the configuration of
 // this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
-	root := repository(filepath.Dir(realPath(path)))
+	real := realPath(path)
+	root := repository(filepath.Dir(real))
 	if root == "" {
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
 	}
-	files := []string{path}
-	if schema, err := lint.SchemaPath(path, ""); err == nil {
+	files := []string{real}
+	if schema, err := lint.SchemaPath(real, ""); err == nil {
 		files = append(files, schema)
 	}
 	for _, file := range files {
-		at, err := filepath.Rel(root, realPath(file))
+		at, err := filepath.Rel(root, file)
 		if err != nil {
 			return err
 		}
 		line := gitPattern(at) + " merge=pickup diff=pickup"
-		switch driver := gitAttribute(ctx, realPath(file), "merge"); driver {
+		switch driver := gitAttribute(ctx, file, "merge"); driver {
 		case "pickup":
 		case "unspecified", "set", "": // git's own
 			if err := appendLine(filepath.Join(root, ".gitattributes"), line); err != nil {
@@ -126,7 +129,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 			}
 			fmt.Fprintf(e.stdout, ".gitattributes: added %s; commit it\n", line)
 		default:
-			fmt.Fprintf(e.stdout, ".gitattributes: %s has the merge driver %s, which stays; to merge by record, write %s\n", file, driver, line)
+			fmt.Fprintf(e.stdout, ".gitattributes: %s has the merge driver %s, which stays; to merge by record, write %s\n", at, driver, line)
 		}
 	}
 	for _, setting := range [][2]string{
@@ -148,9 +151,12 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	return nil
 }
 
+// wildcard matches what has a meaning in a pattern of git.
+var wildcard = regexp.MustCompile(`[][*?\\]`)
+
 // gitPattern returns the pattern of .gitattributes for a path in the repository.
 func gitPattern(path string) string {
-	pattern := "/" + filepath.ToSlash(path)
+	pattern := "/" + wildcard.ReplaceAllString(filepath.ToSlash(path), `\$0`)
 	if strings.ContainsAny(pattern, " \t\"") {
 		return quote(pattern)
 	}

@@ -9,12 +9,12 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/config"
 	"pickup/internal/database"
@@ -46,7 +46,7 @@ func (c *mergeCommand) run(ctx context.Context, e *environment) error {
 		m.report("merged by lines: %v", err)
 		return c.mergeLines(ctx)
 	}
-	if err := os.WriteFile(c.Ours, text, 0o644); err != nil {
+	if err := filestore.WriteFile(c.Ours, text, true); err != nil {
 		return err
 	}
 	if stops {
@@ -187,56 +187,23 @@ func (s *fixedStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch
 
 // newViolations returns the rules that the merged document breaks and neither side does.
 func (m *merge) newViolations(ctx context.Context, merged *document.Document) (found []string, err error) {
-	now, err := m.violations(ctx, merged)
-	if err != nil || len(now) == 0 {
-		return nil, err
-	}
 	known := make(map[string]bool)
-	for _, side := range []*document.Document{m.ours, m.theirs} {
-		before, err := m.violations(ctx, side)
+	for _, d := range []*document.Document{m.ours, m.theirs, merged} {
+		snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range before {
-			known[v] = true
-		}
-	}
-	for _, v := range now {
-		if !known[v] {
-			found = append(found, "both edits are merged, but together they break a rule: "+v)
-		}
-	}
-	return found, nil
-}
-
-var elementNumber = regexp.MustCompile(`\belement \d+`)
-
-// violations describes what breaks a rule in a document. Elements have the names of
-// their records, because their numbers differ from side to side.
-func (m *merge) violations(ctx context.Context, d *document.Document) (found []string, err error) {
-	snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range snap.Check() {
-		place, ids := strings.TrimPrefix(v.Pointer, "/"), []string(nil)
-		detail := elementNumber.ReplaceAllStringFunc(v.Detail, func(text string) string {
-			if ids == nil {
-				for r := range snap.All(v.Collection) {
-					ids = append(ids, r.ID)
-				}
+		for _, v := range snap.Check() {
+			path := rawjson.SplitPointer(v.Pointer)
+			if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // its index differs from side to side
+				path[1] = v.Record.ID
 			}
-			n, err := strconv.Atoi(strings.TrimPrefix(text, "element "))
-			if err != nil || n >= len(ids) || storage.IsPositionKey(ids[n]) {
-				return text
+			text := strings.Join(path, "/") + ": " + v.Detail
+			if d == merged && !known[text] {
+				found = append(found, "both edits are merged, but together they break a rule: "+text)
 			}
-			return v.Collection + "/" + ids[n]
-		})
-		if path := rawjson.SplitPointer(v.Pointer); v.Record != nil && !storage.IsPositionKey(v.Record.ID) {
-			path[1] = v.Record.ID
-			place = strings.Join(path, "/")
+			known[text] = true
 		}
-		found = append(found, place+": "+detail)
 	}
 	return found, nil
 }

@@ -105,7 +105,7 @@ func (m *merge) rewrite(ctx context.Context, d *document.Document, base map[reco
 		return nil, err
 	}
 	relations := make(map[string][]database.Relation)
-	for _, rel := range snap.Relations() {
+	for _, rel := range snap.Relations(math.MaxInt) {
 		relations[rel.From] = append(relations[rel.From], rel)
 	}
 	for _, c := range d.Contents() {
@@ -179,8 +179,8 @@ func (m *merge) staleReferences(ctx context.Context) (faults []string, err error
 		}
 		if _, err := m.rewrite(ctx, s.side, records(m.base), nil, func(from, to recordName) string {
 			if now := moved[to]; now != "" {
-				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which looks like %s/%s in %s: was it renumbered?",
-					from, s.name, to, to.collection, now, s.otherName))
+				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s",
+					from, s.name, to, s.otherName, document.Moved(to.collection, to.id, now)))
 			}
 			return ""
 		}); err != nil {

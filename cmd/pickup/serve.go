@@ -226,7 +226,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if isNew(s.file) { // otherwise its schema would be compiled for nothing
 		text = initial(s.file)
 	}
-	s.gitBusy = indexLocked(s.file)
+	s.gitBusy = indexLocked(ctx, s.file)
 	s.store, err = openFile(ctx, s.env, s.file, filestore.Options{
 		Initial:    text,
 		MustExist:  s.File != "", // or a typing error would be a new database
@@ -283,10 +283,10 @@ func (s *service) openFile(ctx context.Context) (err error) {
 	}
 	o := s.IDConvention.Options(schema.Rules)
 	o.Log, o.Seed, o.Start = s.log, s.RandomSeed(), s.Now.Time
+	s.schema = schema // before the database looks at edits, which wait for it
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	schema.Use(s.db)
 	s.watcher = lint.Watch(s.file, s.store, s.db, schema, s.log)
-	s.schema = schema
 	s.reloadables = append(s.reloadables, &schema.Files) // its failure is a finding
 	return err
 }

@@ -33,7 +33,7 @@ func (m *merger) renumbered(path []string, b, o, t *list) func(id string) string
 
 // MovedIDs returns the records of a collection that seem to have other ids in d than in
 // base, and these ids: another record of d that is new or changed has more of the old
-// fields than the one with the old id.
+// fields than the one with the old id. The id is the same if no field is as it was.
 func (d *Document) MovedIDs(base *Document, collection string) map[string]string {
 	lists := [2]*list{{}, {}}
 	for i, doc := range []*Document{base, d} {
@@ -44,6 +44,14 @@ func (d *Document) MovedIDs(base *Document, collection string) map[string]string
 		}
 	}
 	return movedIDs(d.idMember(collection), lists[0], lists[1])
+}
+
+// Moved describes a record that seems to have another id, as MovedIDs returns it.
+func Moved(collection, id, now string) string {
+	if id == now {
+		return "no field is as it was: was it replaced?"
+	}
+	return collection + "/" + now + " looks more like what it was: was it renumbered?"
 }
 
 func movedIDs(idMember string, b, l *list) map[string]string {
@@ -68,8 +76,12 @@ func movedIDs(idMember string, b, l *list) map[string]string {
 		for _, f := range fieldsOf(now.value, idMember) {
 			kept[f] = true
 		}
-		most, alike := 0, make(map[int]int)
-		for _, f := range fieldsOf(it.value, idMember) {
+		most, same, alike := 0, 0, make(map[int]int)
+		old := fieldsOf(it.value, idMember)
+		for _, f := range old {
+			if kept[f] {
+				same++
+			}
 			if len(fields[f]) > maxAlike {
 				continue
 			}
@@ -79,6 +91,9 @@ func movedIDs(idMember string, b, l *list) map[string]string {
 			for _, i := range fields[f] {
 				alike[i]++
 			}
+		}
+		if same == 0 && len(old) > 2 {
+			moved[it.key] = it.key // it was deleted, and a new one has its id
 		}
 		for i, n := range alike {
 			if n > most || n == most && moved[it.key] != "" && i < l.place(moved[it.key]) {

@@ -258,7 +258,7 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
 		default:
 			if other := renumbered(it.key); other != "" && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) {
-				r.items[i].value = m.conflict(at, "both changed it, and "+path[0]+"/"+other+" looks more like what it was: was it renumbered?", oi.value, ti.value)
+				r.items[i].value = m.conflict(at, "both changed it, and "+Moved(path[0], it.key, other), oi.value, ti.value)
 				continue
 			}
 			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))

@@ -69,7 +69,7 @@ func (k *check) checkMember(c *collection, validated bool) {
 	if !array || !rules.Array {
 		return
 	}
-	first, i := make(map[string]int), 0 // the element that has a unique value, and the present one
+	first, i := make(map[string]string), 0 // which record has a unique value; the index of the present one
 	for _, r := range c.records.All() {
 		faults := append(rules.CheckRecord(r.Value, validated), k.snap.dangling(c.name, r.Value)...)
 		for _, name := range rules.Unique {
@@ -78,11 +78,15 @@ func (k *check) checkMember(c *collection, validated bool) {
 				continue
 			}
 			key := name + "\x00" + rawjson.Identity(v)
-			if other, taken := first[key]; taken {
-				detail := fmt.Sprintf("%s must be unique: element %d has the same value", rawjson.Show(v), other)
+			record, other := c.name+"/"+r.ID, first[key]
+			if storage.IsPositionKey(r.ID) {
+				record = "element " + strconv.Itoa(i)
+			}
+			if other != "" {
+				detail := fmt.Sprintf("%s must be unique: %s has the same value", rawjson.Show(v), other)
 				faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: detail})
 			} else {
-				first[key] = i
+				first[key] = record
 			}
 		}
 		for _, f := range faults {

@@ -137,8 +137,8 @@ func TestCheck(t *testing.T) {
 				{"id":4,"name":"x","chip":null},{"id":5,"name":"x","chip":null},{"id":6,"name":"x"},
 				{"id":7,"name":"x","chip":1},{"id":8,"name":"x","chip":1.0},{"id":9,"name":"x","chip":"1"}]}`,
 			want: []string{
-				`/pets/2/chip: "\u0041" must be unique: element 0 has the same value`,
-				`/pets/7/chip: 1.0 must be unique: element 6 has the same value`},
+				`/pets/2/chip: "\u0041" must be unique: pets/1 has the same value`,
+				`/pets/7/chip: 1.0 must be unique: pets/7 has the same value`},
 		},
 	}
 	s := schemaOf(t, rules)
@@ -161,7 +161,7 @@ func TestCheckSchedules(t *testing.T) {
 	wantChecked(t, checked(t, s, data),
 		`/schedules/1/driverId: "9" is the id of no record in drivers`,
 		`/schedules/2/driverID: this is an alias of driverId, which has a different value here; send one of them`,
-		`/drivers/1/email: "ruth@example.com" must be unique: element 0 has the same value`)
+		`/drivers/1/email: "ruth@example.com" must be unique: drivers/1 has the same value`)
 }
 
 // TestCheckOfTheWhole checks rules for whole arrays and for the root. The faults

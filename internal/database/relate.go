@@ -83,13 +83,10 @@ type Relation struct {
 	Expand           string          // the name for _expand in From, or ""
 }
 
-// sampled is the number of records of a collection that Relations looks at.
-const sampled = 100
-
 // Relations returns the relations of the schema, and those that fields have by
 // their names. It looks for names in the schema and in the first records of each
-// collection.
-func (s *Snapshot) Relations() (all []Relation) {
+// collection, at most the given number.
+func (s *Snapshot) Relations(most int) (all []Relation) {
 	byKey := make(map[string]string) // collections by the field that refers to them
 	for _, c := range slices.Backward(s.list) {
 		if c.isArray() {
@@ -111,7 +108,7 @@ func (s *Snapshot) Relations() (all []Relation) {
 			for quoted := range rawjson.Members(r.Value) {
 				names[rawjson.Unquote(quoted)] = true
 			}
-			if n++; n == sampled {
+			if n++; n == most {
 				break
 			}
 		}
