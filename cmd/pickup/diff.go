@@ -90,10 +90,8 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 	}
 	var snaps [2]*database.Snapshot
 	for i, d := range docs {
-		var err error
-		if snaps[i], err = snapshot(ctx, &fixedStore{doc: d}, c.Options(rules)); err != nil {
-			return nil, err
-		}
+		o := c.Options(rules)
+		snaps[i] = database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o)
 	}
 	return snaps[0].Changes(snaps[1]), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 
 	"pickup/internal/database"
@@ -12,13 +11,8 @@ import (
 // difference returns changes that lead from old contents to new ones. They say as
 // little as possible, so that a file keeps its comments and its layout. A collection in
 // another order is set as a whole, and so is one whose elements without ids change.
-func difference(ctx context.Context, old, now []storage.Collection) (changes []storage.Change, err error) {
-	var snaps [2]*database.Snapshot
-	for i, contents := range [][]storage.Collection{old, now} {
-		if snaps[i], err = snapshot(ctx, &fixedStore{contents: contents}, database.Options{}); err != nil {
-			return nil, err
-		}
-	}
+func difference(old, now []storage.Collection) (changes []storage.Change) {
+	snaps := [2]*database.Snapshot{database.NewSnapshot(old, database.Options{}), database.NewSnapshot(now, database.Options{})}
 	changed := snaps[0].Changes(snaps[1])
 	whole := make(map[string]bool)
 	for _, ch := range changed {
@@ -37,7 +31,7 @@ func difference(ctx context.Context, old, now []storage.Collection) (changes []s
 			changes = append(changes, storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After})
 		}
 	}
-	return changes, nil
+	return changes
 }
 
 // keys returns the keys of the elements of a collection in their order.

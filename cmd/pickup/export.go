@@ -70,10 +70,7 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 	if err != nil {
 		return err
 	}
-	changes, err := difference(ctx, now.Contents, contents)
-	if err != nil {
-		return err
-	}
+	changes := difference(now.Contents, contents)
 	if path, err := lint.SchemaPath(c.File, lint.Declared(file)); err == nil && path != rules && len(b.Rules) > 0 {
 		rules = path
 		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })

@@ -99,10 +99,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 		if err != nil {
 			return 0, err
 		}
-		changes, err := difference(ctx, now.Contents, from.Contents)
-		if err != nil {
-			return 0, err
-		}
+		changes := difference(now.Contents, from.Contents)
 		same := string(now.Rules) == string(rules)
 		if same && len(changes) == 0 {
 			return now.Rev, nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -38,7 +37,7 @@ type mergeCommand struct {
 func (c *mergeCommand) run(ctx context.Context, e *environment) error {
 	debug.SetGCPercent(50) // a large file is in memory several times
 	m := &merge{e: e, path: cmp.Or(c.Path, c.Ours)}
-	stops, text, err := c.merge(ctx, m)
+	stops, text, err := c.merge(m)
 	if err != nil {
 		if _, inUsage := errors.AsType[config.UsageError](err); inUsage {
 			return err
@@ -56,7 +55,7 @@ func (c *mergeCommand) run(ctx context.Context, e *environment) error {
 }
 
 // merge returns the merged text, and whether a person has to look at it.
-func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []byte, err error) {
+func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 	if c.MarkerSize < 1 || c.MarkerSize > 1000 {
 		return false, nil, config.Usagef("--marker-size must be between 1 and 1000")
 	}
@@ -82,14 +81,11 @@ func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []
 		}
 	}
 	if c.Renumber {
-		if err := m.renumber(ctx); err != nil {
+		if err := m.renumber(); err != nil {
 			return false, nil, err
 		}
 	}
-	faults, err := m.staleReferences(ctx)
-	if err != nil {
-		return false, nil, err
-	}
+	faults := m.staleReferences()
 	merged, err := document.Merge(m.base, m.ours, m.theirs)
 	if err != nil {
 		return false, nil, err
@@ -101,11 +97,7 @@ func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []
 	if len(merged.Conflicts) > 0 {
 		text = merged.Marked(c.MarkerSize)
 	} else if rules != nil {
-		broken, err := m.newViolations(ctx, merged.Ours)
-		if err != nil {
-			return false, nil, err
-		}
-		faults = append(faults, broken...)
+		faults = append(faults, m.newViolations(merged.Ours)...)
 	}
 	for _, fault := range faults {
 		m.report("%s", fault)
@@ -149,51 +141,16 @@ func (m *merge) schema(declared string) *schema.Schema {
 	return rules
 }
 
-// snapshot returns the state of the database in a store.
-func snapshot(ctx context.Context, s *fixedStore, o database.Options) (*database.Snapshot, error) {
-	db, err := database.Open(ctx, s, o)
-	if err != nil {
-		return nil, err
-	}
-	return db.Snapshot(), nil
-}
-
-// A fixedStore is a store in memory that is not written to: of a document, or of
-// contents whose ids are known.
-type fixedStore struct {
-	doc      *document.Document
-	contents []storage.Collection
-}
-
-func (s *fixedStore) Load(context.Context) (storage.Batch, error) {
-	if s.doc != nil {
-		s.contents = s.doc.Contents()
-	}
-	return storage.Batch{Reset: true, Contents: s.contents}, nil
-}
-
-func (s *fixedStore) KeyBy(member func(collection string) string) error {
-	s.doc = s.doc.KeyedBy(member)
-	return nil
-}
-
-func (s *fixedStore) Commit(context.Context, storage.Rev, ...[]storage.Change) (storage.Rev, error) {
-	return 0, storage.ErrReadOnly
-}
-
-func (s *fixedStore) Watch(context.Context, storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(func(storage.Batch, error) bool) {}
+// snapshot returns a document as the state of a database.
+func (m *merge) snapshot(d *document.Document) *database.Snapshot {
+	return database.NewSnapshot(d.Contents(), m.options)
 }
 
 // newViolations returns the rules that the merged document breaks and neither side does.
-func (m *merge) newViolations(ctx context.Context, merged *document.Document) (found []string, err error) {
+func (m *merge) newViolations(merged *document.Document) (found []string) {
 	known := make(map[string]bool)
 	for _, d := range []*document.Document{m.ours, m.theirs, merged} {
-		snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range snap.Check() {
+		for _, v := range m.snapshot(d).Check() {
 			path := rawjson.SplitPointer(v.Pointer)
 			if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // its index differs from side to side
 				path[1] = v.Record.ID
@@ -205,5 +162,5 @@ func (m *merge) newViolations(ctx context.Context, merged *document.Document) (f
 			known[text] = true
 		}
 	}
-	return found, nil
+	return found
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -37,7 +36,7 @@ func records(d *document.Document) map[recordName]jsontext.Value {
 
 // renumber gives each record that theirs has added under the same number as ours the next
 // number of its collection, also in the references that theirs has added or changed.
-func (m *merge) renumber(ctx context.Context) error {
+func (m *merge) renumber() error {
 	base, ours := records(m.base), records(m.ours)
 	contents := m.theirs.Contents()
 	var added []recordName // by both
@@ -68,15 +67,12 @@ func (m *merge) renumber(ctx context.Context) error {
 		}
 	}
 	references := make(map[recordName]int)
-	changes, err := m.rewrite(ctx, m.theirs, base, ids, func(_, to recordName) string {
+	changes := m.rewrite(m.theirs, base, ids, func(_, to recordName) string {
 		if ids[to] != "" {
 			references[to]++
 		}
 		return ids[to]
 	})
-	if err != nil {
-		return err
-	}
 	next, err := m.theirs.Apply(changes)
 	if err != nil {
 		return err
@@ -98,12 +94,9 @@ func (m *merge) renumber(ctx context.Context) error {
 // rewrite returns the changes that give the records of ids their new ids, and each
 // reference that d has added or changed since base the id that refer returns; "" leaves it
 // as it is.
-func (m *merge) rewrite(ctx context.Context, d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
-	refer func(from, to recordName) string) (changes []storage.Change, err error) {
-	snap, err := snapshot(ctx, &fixedStore{doc: d}, m.options)
-	if err != nil {
-		return nil, err
-	}
+func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
+	refer func(from, to recordName) string) (changes []storage.Change) {
+	snap := m.snapshot(d)
 	relations := make(map[string][]database.Relation)
 	for _, rel := range snap.Relations(math.MaxInt) {
 		relations[rel.From] = append(relations[rel.From], rel)
@@ -133,7 +126,7 @@ func (m *merge) rewrite(ctx context.Context, d *document.Document, base map[reco
 			}
 		}
 	}
-	return changes, nil
+	return changes
 }
 
 // referTo returns a reference or a list of references with the ids that refer returns.
@@ -163,7 +156,7 @@ func spelledLike(value jsontext.Value, id string) string {
 
 // staleReferences returns the references that one side has added to a record that the
 // other side seems to have under another id by now.
-func (m *merge) staleReferences(ctx context.Context) (faults []string, err error) {
+func (m *merge) staleReferences() (faults []string) {
 	for _, s := range []struct {
 		name, otherName string
 		side, other     *document.Document
@@ -177,15 +170,13 @@ func (m *merge) staleReferences(ctx context.Context) (faults []string, err error
 		if len(moved) == 0 {
 			continue
 		}
-		if _, err := m.rewrite(ctx, s.side, records(m.base), nil, func(from, to recordName) string {
+		m.rewrite(s.side, records(m.base), nil, func(from, to recordName) string {
 			if now := moved[to]; now != "" {
 				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s",
 					from, s.name, to, s.otherName, document.Moved(to.collection, to.id, now)))
 			}
 			return ""
-		}); err != nil {
-			return nil, err
-		}
+		})
 	}
-	return faults, nil
+	return faults
 }

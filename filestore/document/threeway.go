@@ -338,50 +338,41 @@ func order(l, b, c *list) (keys []string) {
 // sequence merges arrays whose elements have no ids. The edits must be in different
 // places, or inside the same element.
 func (m *merger) sequence(path []string, b, o, t *item, lb, lo, lt *list, s style) []byte {
+	of, ol := changedRange(lb, lo)
+	tf, tl := changedRange(lb, lt)
+	n := len(lb.items)
+	inside := of == tf && ol == of+1 && tl == ol && len(lo.items) == n && len(lt.items) == n
 	switch {
 	case sameText(o.value, t.value), sameText(b.value, t.value):
 		return o.value
 	case sameText(b.value, o.value):
 		return t.value
-	case b.value == nil, lb.comments()+lo.comments()+lt.comments() > 0:
+	case b.value == nil, lb.comments()+lo.comments()+lt.comments() > 0, ol > tf && tl > of && !inside:
 		return m.conflict(path, "both changed it", o.value, t.value)
 	}
-	n := len(lb.items)
-	of, ol := changedRange(lb, lo)
-	tf, tl := changedRange(lb, lt)
-	insertion := of == ol && tf == tl && of == tf
-	r := &list{open: '[', items: slices.Clone(lo.items), tail: lo.tail}
-	s = s.in(lo)
-	switch {
-	case of == tf && ol == of+1 && tl == ol && len(lo.items) == n && len(lt.items) == n:
-		r.items[of].value = m.value(append(path, strconv.Itoa(of)), &lb.items[of], &lo.items[of], &lt.items[of], s.at(r.items[of].gap, s.flat))
-		return r.text()
-	case ol > tf && tl > of:
-		return m.conflict(path, "both changed it", o.value, t.value)
-	}
-	shift := 0 // of the places behind the edit of ours
-	ours := make(map[string]bool)
-	if tf >= ol {
-		shift = len(lo.items) - n
-	}
-	if insertion { // what both inserted is there once
-		for _, it := range lo.items[of : of+shift] {
-			ours[string(rawjson.Compact(plain(it.value)))] = true
+	// An element that a side has not changed has its index in the base for a key.
+	name := func(l *list, from, to int, side string) {
+		seen := make(map[string]int)
+		for i := range l.items {
+			it := &l.items[i]
+			switch fromEnd := len(l.items) - i; {
+			case i < from, inside:
+				it.key = strconv.Itoa(i)
+			case fromEnd <= n-to:
+				it.key = strconv.Itoa(n - fromEnd)
+			case of == ol && tf == tl && of == tf: // what both inserted is there once
+				text := string(rawjson.Compact(plain(it.value)))
+				seen[text]++
+				it.key = "=" + strconv.Itoa(seen[text]) + text
+			default:
+				it.key = side + strconv.Itoa(i)
+			}
 		}
 	}
-	news := slices.DeleteFunc(slices.Clone(lt.items[tf:len(lt.items)-(n-tl)]), func(it item) bool {
-		return ours[string(rawjson.Compact(plain(it.value)))]
-	})
-	both := min(len(news), tl-tf)
-	for i, it := range news[:both] {
-		r.items[tf+shift+i].value = it.value
-	}
-	if rest := news[both:]; len(rest) > 0 {
-		r.insert(map[int][]item{tf + shift + both: rest}, s, func(*item) {})
-	} else {
-		r.remove(func(i int) bool { return tf+shift+both <= i && i < tl+shift })
-	}
-	return r.text()
+	name(lb, n, n, "")
+	name(lo, of, ol, "ours")
+	name(lt, tf, tl, "theirs")
+	return m.list(path, lb, lo, lt, s)
 }
 
 // changedRange returns which elements of b are not in l, from a common beginning to a

@@ -91,10 +91,10 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
-	conv := conventions{ids: o.IDs, member: o.IDMember, suffix: o.KeySuffix}
+	conv := o.conventions()
 	db.shared, _ = s.(storage.SharedStore)
-	if db.shared == nil {
-		conv.schema = o.Schema.WithIDMember(o.IDMember)
+	if db.shared != nil {
+		conv.schema = nil
 	}
 	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
 		if err := s.KeyBy(conv.IDMember); err != nil {
@@ -436,7 +436,17 @@ func (db *DB) failAll(group []*update, err error) {
 // IDMembers returns a function that returns the field with the ids of a collection in
 // a database with these options, as a Store needs it before the database is open.
 func IDMembers(o Options) func(collection string) string {
-	return conventions{schema: o.Schema.WithIDMember(o.IDMember), member: o.IDMember}.IDMember
+	return o.conventions().IDMember
+}
+
+func (o Options) conventions() conventions {
+	return conventions{schema: o.Schema.WithIDMember(o.IDMember), ids: o.IDs, member: o.IDMember, suffix: o.KeySuffix}
+}
+
+// NewSnapshot returns a snapshot of contents, which have their ids where IDMembers says.
+func NewSnapshot(contents []storage.Collection, o Options) *Snapshot {
+	snap, _ := load(storage.Batch{Reset: true, Contents: contents}, nil, o.conventions())
+	return snap
 }
 
 type requestKey struct{}
