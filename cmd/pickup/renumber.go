@@ -161,17 +161,12 @@ func (m *merge) staleReferences() (faults []string) {
 		name, otherName string
 		side, other     *document.Document
 	}{{"theirs", "ours", m.theirs, m.ours}, {"ours", "theirs", m.ours, m.theirs}} {
-		moved := make(map[recordName]string)
-		for _, c := range m.base.Contents() {
-			for was, now := range s.other.MovedIDs(m.base, c.Name) {
-				moved[recordName{c.Name, was}] = now
-			}
-		}
+		moved := s.other.MovedIDs(m.base)
 		if len(moved) == 0 {
 			continue
 		}
 		m.rewrite(s.side, records(m.base), nil, func(from, to recordName) string {
-			if now := moved[to]; now != "" {
+			if now := moved[to.collection][to.id]; now != "" {
 				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s",
 					from, s.name, to, s.otherName, document.Moved(to.collection, to.id, now)))
 			}

@@ -23,8 +23,7 @@ func explainConflicts(data []byte, idMember func(collection string) string) stri
 	var found []string
 	ours, err := Parse("", texts[0], idMember)
 	if theirs, other := Parse("", texts[1], idMember); err == nil && other == nil {
-		m := &merger{docs: [3]*Document{ours, ours, theirs}}
-		m.compare(nil, ours.list(), theirs.list(), func(path []string, a, b *item) {
+		compare(nil, ours.list(), theirs.list(), func(path []string, a, b *item) {
 			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)", strings.Join(path, "/"), show(a), labels[0], show(b), labels[1]))
 		})
 	}
@@ -67,7 +66,7 @@ func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
 
 // compare calls differ for the fields in which two lists differ, and for the items that only
 // one of them has; the other one is nil.
-func (m *merger) compare(path []string, a, b *list, differ func(path []string, a, b *item)) {
+func compare(path []string, a, b *list, differ func(path []string, a, b *item)) {
 	for i := range a.items {
 		it, other := &a.items[i], b.item(a.items[i].key)
 		at := append(path, it.key)
@@ -78,8 +77,8 @@ func (m *merger) compare(path []string, a, b *list, differ func(path []string, a
 		if sameValue(it.value, other.value) {
 			continue
 		}
-		if la, lb := m.cut(at, it), m.cut(at, other); la.open != 0 && la.open == lb.open && la.keyed && lb.keyed {
-			m.compare(at, la, lb, differ)
+		if la, lb := it.list(), other.list(); la.open != 0 && la.open == lb.open && la.keyed && lb.keyed {
+			compare(at, la, lb, differ)
 		} else {
 			differ(at, it, other)
 		}

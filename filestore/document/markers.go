@@ -23,10 +23,10 @@ func (m *Merged) Marked(size int) []byte {
 			}
 		}
 	}
-	whole := make(map[string]bool) // records of which a side is taken as a whole
+	whole := make(map[string]bool) // places of records of which a side is taken as a whole
 	for _, c := range m.Conflicts {
 		if len(c.Path) == 2 {
-			whole[rawjson.Pointer(c.Path...)] = true
+			whole["{"+rawjson.Pointer(c.Path[0])+"["+rawjson.Pointer(c.Path[1])] = true
 		}
 	}
 	for a, b := m.Ours.lines(whole, "ours"), m.Theirs.lines(whole, "theirs"); len(a)+len(b) > 0; {
@@ -82,121 +82,87 @@ type line struct {
 	named      bool // the name of a field or a record with an id begins here
 }
 
-// lines returns the lines of the document. Those in the records of whole, which are
-// pointers, differ from the lines of another side.
-func (d *Document) lines(whole map[string]bool, side string) []line {
-	p := &placer{stack: []frame{{}}}
-	p.scan(d.head)
-	for _, m := range d.members {
-		p.scan(m.gap)
-		p.scan(m.label)
-		if m.array == nil {
-			p.scan(m.value)
-			continue
-		}
-		p.scan(m.array.head)
-		for _, e := range m.array.elems.All() {
-			p.scan(e.before())
-			if p.record = e.key; len(whole) > 0 && whole[rawjson.Pointer(m.name, e.key)] {
-				p.record += "\xff" + side
-			}
-			p.named = true
-			p.scan(e.value())
-			p.record = ""
-		}
-		p.scan(m.array.tail)
-		p.scan(m.array.foot)
-	}
-	p.scan(d.tail)
-	p.scan(d.foot)
-	p.endLine(0)
-	text := string(d.Bytes())
-	for i := range p.lines {
-		end := strings.IndexByte(text, '\n') + 1
-		if end == 0 {
-			end = len(text)
-		}
-		p.lines[i].text, text = text[:end], text[end:]
-	}
-	return p.lines
-}
-
-// A placer finds the places at which the lines of a document begin and end.
-type placer struct {
-	record string  // the key of the element of a collection, or ""
-	stack  []frame // the open brackets
-	name   string  // the latest string
-	named  bool    // the line has a name
-	lines  []line
-}
-
-// A frame is an open bracket and what came last in it: a comma (or the bracket, after
-// which the same may come), a colon, 'n' for a name, or 'v' for a value.
-type frame struct {
-	within uint64 // hash of the place of the bracket
-	open   byte
-	last   byte
-	lists  int // number of lists so far in an array inside a record
-}
-
-// A place is what is hashed of a place: the bracket that it is in, and the record, the
-// name in front of a bracket, or the comment that goes on.
-type place struct {
-	frame
-	record, name string
-	comment      uint64
-}
-
 var placeSeed = maphash.MakeSeed()
 
-func (p *placer) endLine(comment uint64) {
-	l := line{named: p.named, end: maphash.Comparable(placeSeed, place{frame: p.stack[len(p.stack)-1], record: p.record, comment: comment})}
-	if n := len(p.lines); n > 0 {
-		l.begin = p.lines[n-1].end
+// lines returns the lines of the document. Those at the places of whole differ from the lines of another side.
+func (d *Document) lines(whole map[string]bool, side string) []line {
+	c := &lineCutter{text: string(d.Bytes()), whole: whole, side: side}
+	c.gap("above", d.head)
+	c.list("", d.list(), 0)
+	c.gap("below", d.foot)
+	if c.text != "" {
+		c.end(0)
 	}
-	p.lines, p.named = append(p.lines, l), false
+	return c.lines
 }
 
-// scan continues with a part of the document that ends between two tokens.
-func (p *placer) scan(text []byte) {
-	for i := 0; i < len(text); {
-		top := &p.stack[len(p.stack)-1]
-		switch c := text[i]; c {
-		case '\n':
-			p.endLine(0)
-			i++
-		case ' ', '\t', '\r', 0xef, 0xbb, 0xbf: // with the byte order mark
-			i++
-		case ',', ':':
-			top.last = c
-			i++
-		case '{', '[':
-			at := place{frame: *top, record: p.record}
-			if top.open == '{' {
-				at.name = p.name
-			} else if len(p.stack) > 3 {
-				top.lists++
-			}
-			top.last = 'v'
-			p.stack = append(p.stack, frame{within: maphash.Comparable(placeSeed, at), open: c, last: ','})
-			i++
-		case '}', ']':
-			p.stack = p.stack[:len(p.stack)-1]
-			i++
-		case '/':
-			end := rawjson.SkipComment(text, i)
-			for range breaks(text[i:end]) {
-				p.endLine(maphash.Bytes(placeSeed, text[i:end]))
-			}
-			i = end
-		default:
-			end := rawjson.SkipToken(text, i)
-			if top.open == '{' && top.last != ':' {
-				top.last, p.name, p.named = 'n', string(text[i:end]), true
-			} else {
-				top.last = 'v'
-			}
-			i = end
+// A lineCutter cuts a text into lines.
+type lineCutter struct {
+	text  string // what is left
+	whole map[string]bool
+	side  string
+	lines []line
+	named bool // the line has a name
+}
+
+// end ends a line at a place.
+func (c *lineCutter) end(place uint64) {
+	l := line{named: c.named, end: place}
+	l.text, c.text = c.text, ""
+	if i := strings.IndexByte(l.text, '\n') + 1; i > 0 {
+		l.text, c.text = l.text[:i], l.text[i:]
+	}
+	if n := len(c.lines); n > 0 {
+		l.begin = c.lines[n-1].end
+	}
+	c.lines, c.named = append(c.lines, l), false
+}
+
+// skip passes a text that is at one place as a whole.
+func (c *lineCutter) skip(at string, text []byte) {
+	if n := breaks(text); n > 0 {
+		place := maphash.String(placeSeed, at+string(text))
+		for i := range n {
+			c.end(place + uint64(i))
 		}
 	}
+}
+
+// gap passes a gap: a line that ends before its comma is at another place than one that
+// ends behind it.
+func (c *lineCutter) gap(at string, gap []byte) {
+	for i := 0; i < len(gap); i++ {
+		switch gap[i] {
+		case '\n':
+			c.end(maphash.String(placeSeed, at))
+		case ',':
+			at += ","
+		case '/':
+			end := rawjson.SkipComment(gap, i)
+			c.skip(at, gap[i:end])
+			i = end - 1
+		}
+	}
+}
+
+// list passes a list, which is at a place and has brackets around it.
+func (c *lineCutter) list(at string, l *list, level int) {
+	at += string(l.open)
+	before := at + ","
+	for i := range l.items {
+		it := &l.items[i]
+		c.gap(before, it.gap)
+		before, c.named = at, true
+		in := at + rawjson.Pointer(it.key)
+		if c.whole[in] {
+			in += c.side
+		}
+		c.skip(in, it.label)
+		if v := it.list(); v.open != 0 && v.keyed && level < deepLevel {
+			c.list(in, v, level+1)
+		} else {
+			c.skip(in, it.value)
+		}
+	}
+	c.gap(before, l.tail)
 }

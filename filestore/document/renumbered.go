@@ -1,10 +1,6 @@
 package document
 
-import (
-	"sync"
-
-	"pickup/internal/rawjson"
-)
+import "pickup/internal/rawjson"
 
 // A record that was given another id on one side is still known by its old id on the
 // other. What that side changes would then be merged into the record that has the old
@@ -14,36 +10,19 @@ import (
 // nothing about which record is which.
 const maxAlike = 100
 
-// renumbered returns a function that returns, for a record of the collection at path,
-// the id that it seems to have now on either side, or "".
-func (m *merger) renumbered(path []string, b, o, t *list) func(id string) string {
-	if len(path) != 1 || b.open != '[' {
-		return func(string) string { return "" }
-	}
-	idMember := m.docs[1].idMember(path[0])
-	sides := sync.OnceValue(func() (found map[string]string) {
-		found = movedIDs(idMember, b, t)
-		for was, now := range movedIDs(idMember, b, o) {
-			found[was] = now
-		}
-		return found
-	})
-	return func(id string) string { return sides()[id] }
-}
-
-// MovedIDs returns the records of a collection that seem to have other ids in d than in
+// MovedIDs returns the records, by collection, that seem to have other ids in d than in
 // base, and these ids: another record of d that is new or changed has more of the old
 // fields than the one with the old id. The id is the same if no field is as it was.
-func (d *Document) MovedIDs(base *Document, collection string) map[string]string {
-	lists := [2]*list{{}, {}}
-	for i, doc := range []*Document{base, d} {
-		for _, m := range doc.members {
-			if m.name == collection && m.array != nil {
-				lists[i] = m.array.list()
+func (d *Document) MovedIDs(base *Document) map[string]map[string]string {
+	all, old := make(map[string]map[string]string), base.list()
+	for _, it := range d.list().items {
+		if was := old.item(it.key); was != nil && was.array != nil && it.array != nil {
+			if moved := movedIDs(d.idMember(it.key), was.list(), it.list()); len(moved) > 0 {
+				all[it.key] = moved
 			}
 		}
 	}
-	return movedIDs(d.idMember(collection), lists[0], lists[1])
+	return all
 }
 
 // Moved describes a record that seems to have another id, as MovedIDs returns it.

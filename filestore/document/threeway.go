@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,7 @@ type merger struct {
 	relaid    bool         // theirs has another layout than base, and ours has not
 	lay       bool         // ours and theirs have different layouts
 	conflicts []Conflict
+	ids       []map[string]map[string]string // MovedIDs of ours and theirs, or nil
 }
 
 // merge merges the documents, with their side of each conflict if theirs is set.
@@ -159,7 +161,7 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 	case bytes.Equal(b.value, o.value):
 		return t.value
 	}
-	lb, lo, lt := m.cut(path, b), m.cut(path, o), m.cut(path, t)
+	lb, lo, lt := b.list(), o.list(), t.list()
 	if b.value == nil {
 		*lb = list{open: lo.open, keyed: lo.keyed}
 	}
@@ -177,19 +179,15 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 	return m.conflict(path, "both changed it", o.value, t.value)
 }
 
-// cut returns the value of an item as a list. The keys of its items are names, or the ids
-// of elements.
-func (m *merger) cut(path []string, it *item) *list {
+// list returns the value of an item as a list. The keys of its items are names, or the
+// ids of elements.
+func (it *item) list() *list {
 	if it.array != nil {
 		return it.array.list()
 	}
 	l := cutList(it.value)
 	l.keyed = true
-	id := "id"
-	if len(path) == 1 {
-		id = m.docs[1].idMember(path[0])
-	}
-	ids := storage.NewKeys(id)
+	ids := storage.NewKeys("id")
 	for i := range l.items {
 		it := &l.items[i]
 		if l.open == '{' {
@@ -235,7 +233,6 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	}
 	cb, cx, cy := b.owned(), x.owned(), y.owned()
 	known := cb.count()
-	renumbered := m.renumbered(path, b, o, t)
 	s = s.in(x)
 	gone := make(map[string]bool)
 	for i := range x.items {
@@ -256,11 +253,9 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 			gone[it.key] = m.deleted(at, !swapped)
 		case bi == nil && x.open == '[' && !sameText(it.value, yi.value):
 			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
+		case bi != nil && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) && m.moved(at) != "":
+			r.items[i].value = m.conflict(at, "both changed it, and "+Moved(path[0], it.key, m.moved(at)), oi.value, ti.value)
 		default:
-			if other := renumbered(it.key); other != "" && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) {
-				r.items[i].value = m.conflict(at, "both changed it, and "+Moved(path[0], it.key, other), oi.value, ti.value)
-				continue
-			}
 			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
 			r.items[i].label = m.label(at, bi, oi, ti)
 		}
@@ -301,6 +296,17 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 		r.setComments(cb, cx, cy, x, y, s)
 	}
 	return r.text()
+}
+
+// moved returns the id that a record seems to have now on either side, or "".
+func (m *merger) moved(path []string) string {
+	if len(path) != 2 {
+		return ""
+	}
+	if m.ids == nil {
+		m.ids = []map[string]map[string]string{m.docs[1].MovedIDs(m.docs[0]), m.docs[2].MovedIDs(m.docs[0])}
+	}
+	return cmp.Or(m.ids[0][path[0]][path[1]], m.ids[1][path[0]][path[1]])
 }
 
 // deleted notes the conflict of an item that one side changed and the other deleted,
