@@ -19,7 +19,6 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
@@ -59,26 +58,26 @@ func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 	if c.MarkerSize < 1 || c.MarkerSize > 1000 {
 		return false, nil, config.Usagef("--marker-size must be between 1 and 1000")
 	}
-	var texts [3][]byte
+	docs := []**document.Document{&m.base, &m.ours, &m.theirs}
 	for i, name := range []string{c.Base, c.Ours, c.Theirs} {
-		if texts[i], err = os.ReadFile(name); err != nil {
+		text, err := os.ReadFile(name)
+		if err != nil {
 			return false, nil, config.UsageError{Err: err}
 		}
-	}
-	if len(bytes.TrimSpace(texts[0])) == 0 { // both edits added the file
-		texts[0] = []byte("{}\n")
-	}
-	ours, err := document.Parse("ours", texts[1], nil)
-	if err != nil {
-		return false, nil, err
-	}
-	rules := m.schema(lint.Declared(ours))
-	m.options = c.Options(rules)
-	idMember := database.IDMembers(m.options)
-	for i, doc := range []**document.Document{&m.base, &m.ours, &m.theirs} {
-		if *doc, err = document.ParseEdit([]string{"base", "ours", "theirs"}[i], texts[i], idMember, m.base); err != nil {
+		if i == 0 && len(bytes.TrimSpace(text)) == 0 { // both edits added the file
+			text = []byte("{}\n")
+		}
+		if *docs[i], err = document.ParseEdit([]string{"base", "ours", "theirs"}[i], text, nil, m.base); err != nil {
 			return false, nil, err
 		}
+	}
+	rules, err := lint.LoadSchema(m.path, lint.Declared(m.ours))
+	if err != nil {
+		m.report("merged without the rules of its schema: %v", err)
+	}
+	m.options = c.Options(rules)
+	for _, doc := range docs {
+		*doc = (*doc).KeyedBy(database.IDMembers(m.options))
 	}
 	if c.Renumber {
 		if err := m.renumber(); err != nil {
@@ -130,15 +129,6 @@ type merge struct {
 func (m *merge) report(format string, args ...any) {
 	text := replaceControls(fmt.Sprintf(format, args...), unicode.ReplacementChar)
 	fmt.Fprintf(m.e.stderr, "%s: %s\n", m.path, text)
-}
-
-// schema returns the schema of the file, or nil if there is none or it cannot be used.
-func (m *merge) schema(declared string) *schema.Schema {
-	rules, err := lint.LoadSchema(m.path, declared)
-	if err != nil {
-		m.report("merged without the rules of its schema: %v", err)
-	}
-	return rules
 }
 
 // snapshot returns a document as the state of a database.

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,10 +77,10 @@ func (m *merge) renumber() error {
 	if m.theirs, err = document.ParseEdit("theirs", next.Bytes(), database.IDMembers(m.options), m.theirs); err != nil {
 		return err
 	}
-	for _, r := range slices.SortedFunc(maps.Keys(ids), func(a, b recordName) int {
-		return cmp.Or(cmp.Compare(a.collection, b.collection), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
-	}) {
-		m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
+	for _, r := range added {
+		if ids[r] != "" {
+			m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
+		}
 	}
 	if len(ids) > 0 {
 		m.report("merge the result back into the other branch before you go on there, where the old numbers are in use")

@@ -98,13 +98,8 @@ func mergeComments(b, x, y []string) (all []string) {
 	case slices.Equal(b, x):
 		return y
 	}
-	for _, c := range x {
-		if !slices.Contains(b, c) || slices.Contains(y, c) {
-			all = append(all, c)
-		}
-	}
-	for _, c := range y {
-		if !slices.Contains(b, c) && !slices.Contains(x, c) {
+	for _, c := range slices.Concat(x, y) {
+		if (!slices.Contains(b, c) || slices.Contains(x, c) && slices.Contains(y, c)) && !slices.Contains(all, c) {
 			all = append(all, c)
 		}
 	}
@@ -157,18 +152,6 @@ func (s style) layComments(gap []byte, trail, lead []string, last bool) []byte {
 	}
 	scan := scanGap(gap)
 	var b bytes.Buffer
-	if scan.breaks == 0 && !slices.ContainsFunc(slices.Concat(trail, lead), isLine) {
-		comma := max(0, scan.comma)
-		b.Write(gap[:comma])
-		for _, c := range trail {
-			b.WriteString(" " + c)
-		}
-		b.Write(gap[comma:])
-		for _, c := range lead {
-			b.WriteString(c + " ")
-		}
-		return b.Bytes()
-	}
 	if scan.breaks == 0 {
 		gap = concat(bytes.TrimRight(gap, spaces), []byte(s.nl+indent))
 		scan = scanGap(gap)

@@ -90,9 +90,9 @@ func (m *merger) merge(theirs bool) (*Document, []Conflict, error) {
 	m.lay = o.layout() != t.layout()
 	m.relaid = m.lay && o.layout() == b.layout()
 	text := concat(
-		m.outside("above", b.head, o.head, t.head),
+		m.around(nil, "above the database", b.head, o.head, t.head),
 		m.list(nil, b.list(), o.list(), t.list(), o.style)[1:],
-		m.outside("below", b.foot, o.foot, t.foot)[1:])
+		m.around(nil, "below the database", b.foot, o.foot, t.foot)[1:])
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}
@@ -134,8 +134,8 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
-// outside merges a text around the database, which ends or begins with its bracket.
-func (m *merger) outside(where string, b, o, t []byte) []byte {
+// around merges a text with comments around a value, which has a bracket or a name, too.
+func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
 	cb, co, ct := commentsIn(b), commentsIn(o), commentsIn(t)
 	switch {
 	case bytes.Equal(t, b), bytes.Equal(o, t):
@@ -147,7 +147,7 @@ func (m *merger) outside(where string, b, o, t []byte) []byte {
 	case slices.Equal(co, cb):
 		return t
 	}
-	return m.conflict(nil, "both changed the comments "+where+" the database", o, t)
+	return m.conflict(path, "both changed the comments "+where, o, t)
 }
 
 // value merges the value of an item. b is nil if both edits added it.
@@ -257,7 +257,10 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 			r.items[i].value = m.conflict(at, "both changed it, and "+Moved(path[0], it.key, m.moved(at)), oi.value, ti.value)
 		default:
 			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
-			r.items[i].label = m.label(at, bi, oi, ti)
+			if bi == nil {
+				bi = new(item)
+			}
+			r.items[i].label = m.around(at, "in front of the value", bi.label, oi.label, ti.label)
 		}
 	}
 	added := make(map[int][]item) // by the index in x of the item that they come before
@@ -318,17 +321,6 @@ func (m *merger) deleted(path []string, byTheirs bool) bool {
 	}
 	m.conflict(path, detail, nil, nil)
 	return m.theirs == byTheirs
-}
-
-// label merges the names of fields, which may have comments up to the value.
-func (m *merger) label(path []string, b, o, t *item) []byte {
-	switch {
-	case b != nil && bytes.Equal(o.label, b.label):
-		return t.label
-	case b != nil && bytes.Equal(t.label, b.label), slices.Equal(commentsIn(o.label), commentsIn(t.label)):
-		return o.label
-	}
-	return m.conflict(path, "both changed the comments in front of the value", o.label, t.label)
 }
 
 // order returns the keys that are in all three lists, in the order of l.
