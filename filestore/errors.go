@@ -20,7 +20,7 @@ var errDetached error = &storage.AdviceError{
 }
 
 // errBusy means that an edit waits until the program that makes it is done.
-var errBusy = errors.New("a program is changing files")
+var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
 
 // isPassing reports whether err is a state that a save goes through. Some editors
 // create the new file for its owner alone and set its permissions at the end.

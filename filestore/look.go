@@ -201,7 +201,10 @@ func (f *dataFile) waitReadable(ctx context.Context) error {
 		if !isPassing(err) {
 			return f.unusable(err)
 		}
-		if err != errBusy && f.o.now().Sub(f.reading.since) >= graceWrite { // errBusy ends by itself
+		if err == errBusy {
+			return err
+		}
+		if f.o.now().Sub(f.reading.since) >= graceWrite {
 			if !errors.Is(err, fs.ErrNotExist) {
 				return f.unusable(err)
 			}

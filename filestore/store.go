@@ -104,6 +104,7 @@ func (s *Store) batchLocked() storage.Batch {
 //   - storage.ErrConflict: the file was edited; the edit is what Load returns now
 //   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
 //   - storage.ErrBusy: the file is empty or absent, another program is saving it
+//   - storage.ErrPending: Options.Busy reports true; nothing changed
 //   - storage.ErrFull, storage.ErrReadOnly: the disk accepts no write; nothing changed
 //   - storage.ErrInUse: another server holds the file at the path; nothing changed
 //   - storage.ErrUnsure: the disk failed when the file was already replaced

@@ -120,8 +120,8 @@ func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]sto
 	rev, err := o.Store.Commit(ctx, base, updates...)
 	result := "ok"
 	switch {
-	case err == nil && len(updates) == 0:
-		return rev, nil // it was no commit
+	case err == nil && len(updates) == 0, errors.Is(err, storage.ErrPending):
+		return rev, err // it was no commit
 	case errors.Is(err, storage.ErrConflict):
 		result = "conflict"
 	case err != nil:

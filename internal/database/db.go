@@ -297,6 +297,12 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 			}
 			db.publish(steps)
 			return nil
+		case errors.Is(err, storage.ErrPending): // perhaps for a schema, which db.write would keep away
+			db.write.Unlock()
+			time.Sleep(retryAfter)
+			db.write.Lock()
+			start = time.Now()
+			continue
 		case !errors.Is(err, storage.ErrConflict):
 			return err
 		case time.Since(start) > maxRetry:
@@ -307,6 +313,8 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 		}
 	}
 }
+
+const retryAfter = 20 * time.Millisecond // from one look at an edit that waits to the next
 
 // errOvertaken is the error of a group that others have been faster than all the time.
 var errOvertaken = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)

@@ -20,6 +20,7 @@ var (
 	ErrReadOnly = errors.New("read-only")       // by configuration, or by the disk
 	ErrFull     = errors.New("disk full")       // nothing was changed
 	ErrBusy     = errors.New("busy")            // the queue is full, or a save is in progress: try again
+	ErrPending  = errors.New("pending")         // an edit waits for other files: try again soon
 	ErrInUse    = errors.New("in use")          // another server holds the file
 	ErrUnsure   = errors.New("outcome unknown") // the change may or may not be durable
 	ErrAway     = errors.New("unreachable")     // a SharedStore does not answer; nothing was changed; see AwayError
