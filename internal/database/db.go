@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -223,6 +224,8 @@ func (db *DB) leave(u *update) bool {
 // commitQueue commits the waiting updates as one group and wakes their callers. Updates
 // that have to wait for the next commit return to the queue. Then another caller may lead.
 func (db *DB) commitQueue(ctx context.Context) {
+	// The callers of the last group answer first, and may be back for this one.
+	runtime.Gosched()
 	db.mu.Lock()
 	group := db.queue
 	db.queue = nil
