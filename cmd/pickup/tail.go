@@ -80,6 +80,12 @@ func (c *tailCommand) url(e *environment) (*url.URL, error) {
 	} else if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
+	return parseServer(e, text)
+}
+
+// parseServer parses the URL of a server. It adds the user and the password of the variables
+// unless the URL has a password.
+func parseServer(e *environment, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, config.Usagef("URL is not a server, such as http://localhost:3000")
