@@ -23,11 +23,9 @@ func (m *Merged) Marked(size int) []byte {
 			}
 		}
 	}
-	whole := make(map[string]bool) // places of records of which a side is taken as a whole
+	whole := make(map[string]bool) // what a side is taken of as a whole: a record, or a list in its order
 	for _, c := range m.Conflicts {
-		if len(c.Path) == 2 {
-			whole["{"+rawjson.Pointer(c.Path[0])+"["+rawjson.Pointer(c.Path[1])] = true
-		}
+		whole[rawjson.Pointer(c.Path...)] = len(c.Path) == 2 || c.Detail == otherOrder
 	}
 	for a, b := m.Ours.lines(whole, "ours"), m.Theirs.lines(whole, "theirs"); len(a)+len(b) > 0; {
 		if len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -147,12 +145,12 @@ func (c *lineCutter) gap(at string, gap []byte) {
 
 // list passes a list, which is at a place and has brackets around it.
 func (c *lineCutter) list(at string, l *list, level int) {
-	at += string(l.open)
-	before := at + ","
+	inside := at + bracket
+	before := inside + ","
 	for i := range l.items {
 		it := &l.items[i]
 		c.gap(before, it.gap)
-		before, c.named = at, true
+		before, c.named = inside, true
 		in := at + rawjson.Pointer(it.key)
 		if c.whole[in] {
 			in += c.side

@@ -106,7 +106,7 @@ func mustParse(t testing.TB, text string) *Document {
 }
 
 // checkChoices checks that a text with markers parses whatever side is chosen for each
-// conflict.
+// conflict, and that what both sides have is there once.
 func checkChoices(t testing.TB, text []byte) {
 	t.Helper()
 	var parts [][2]string // of both sides
@@ -132,22 +132,42 @@ func checkChoices(t testing.TB, text []byte) {
 			different++
 		}
 	}
+	choose := func(choice func() int) *Document {
+		var b strings.Builder
+		for _, p := range parts {
+			i := 0
+			if p[0] != p[1] {
+				i = choice()
+			}
+			b.WriteString(p[i])
+		}
+		d, err := Parse("", []byte(b.String()), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s\nof\n%s", err, b.String(), text)
+		}
+		return d
+	}
+	ours, theirs := leaves(choose(func() int { return 0 })), leaves(choose(func() int { return 1 }))
 	r := rand.New(rand.NewPCG(1, uint64(len(text))))
 	for n := range min(1<<min(different, 6), 64) {
-		var b strings.Builder
 		i := 0
-		for _, p := range parts {
-			choice := 0
-			if p[0] != p[1] {
-				if choice = n >> i & 1; different > 6 {
-					choice = r.IntN(2)
-				}
-				i++
+		d := choose(func() int {
+			if different > 6 {
+				return r.IntN(2)
 			}
-			b.WriteString(p[choice])
+			i++
+			return n >> (i - 1) & 1
+		})
+		has := leaves(d)
+		for path := range has {
+			if ours[path] == "" && theirs[path] == "" {
+				t.Fatalf("choice %b: %s is on no side\n%s\nof\n%s", n, path, d.Bytes(), text)
+			}
 		}
-		if _, err := Parse("", []byte(b.String()), nil); err != nil {
-			t.Fatalf("choice %b: %v\n%s\nof\n%s", n, err, b.String(), text)
+		for path := range ours {
+			if theirs[path] != "" && has[path] == "" {
+				t.Fatalf("choice %b: %s is lost\n%s\nof\n%s", n, path, d.Bytes(), text)
+			}
 		}
 	}
 }
