@@ -86,6 +86,9 @@ func (l *list) text() []byte {
 	return b.Bytes()
 }
 
+// text returns the text of the item with the gap before it.
+func (it item) text() []byte { return concat(it.gap, it.label, it.value) }
+
 // index returns the place of the member called name, or -1. The list must not
 // change between two calls.
 func (l *list) index(name []byte) int {

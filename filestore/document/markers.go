@@ -2,165 +2,131 @@ package document
 
 import (
 	"bytes"
-	"hash/maphash"
+	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
 )
 
 // Marked returns the merged text with git's markers around the lines in which the sides
-// differ. size is the length of a marker. Each choice of sides parses, because a
-// conflict begins and ends where both texts are at the same place of the same record.
+// differ. size is the length of a marker. Each choice of sides parses, because a conflict
+// ends where both texts are between the same items.
 func (m *Merged) Marked(size int) []byte {
-	nl := m.Ours.style.nl
-	var out bytes.Buffer
-	mark := func(c, label string) { out.WriteString(strings.TrimSpace(strings.Repeat(c, size)+" "+label) + nl) }
-	write := func(lines []line) {
+	t := &markedText{size: size, nl: m.Ours.style.nl, whole: make(map[string]bool)}
+	for _, c := range m.Conflicts {
+		t.whole[rawjson.Pointer(c.Path...)] = len(c.Path) == 2
+	}
+	t.write(m.Ours.head, m.Theirs.head)
+	t.items(nil, m.Ours.list(), m.Theirs.list())
+	t.write(m.Ours.foot, m.Theirs.foot)
+	t.end()
+	return t.out.Bytes()
+}
+
+// A markedText is a text with git's markers.
+type markedText struct {
+	size  int             // of a marker
+	nl    string          // a line break
+	whole map[string]bool // the records that are not mixed from both sides
+
+	out    bytes.Buffer
+	line   int // where the last line of out begins
+	differ bool
+	sides  [2][]byte // the lines of a conflict, if they differ
+}
+
+// write writes a part of ours and the same part of theirs.
+func (t *markedText) write(ours, theirs []byte) {
+	switch same := bytes.Equal(ours, theirs); {
+	case same && !t.differ:
+		if i := bytes.LastIndexByte(ours, '\n') + 1; i > 0 {
+			t.line = t.out.Len() + i
+		}
+		t.out.Write(ours)
+		return
+	case same && bytes.IndexByte(ours, '\n') >= 0:
+		end := bytes.IndexByte(ours, '\n') + 1
+		t.sides = [2][]byte{append(t.sides[0], ours[:end]...), append(t.sides[1], ours[:end]...)}
+		t.end()
+		t.write(ours[end:], ours[end:])
+		return
+	case !t.differ:
+		line := t.out.Bytes()[t.line:]
+		t.differ, t.sides = true, [2][]byte{bytes.Clone(line), bytes.Clone(line)}
+		t.out.Truncate(t.line)
+	}
+	t.sides = [2][]byte{append(t.sides[0], ours...), append(t.sides[1], theirs...)}
+}
+
+// end writes the lines of a conflict, with markers around those that differ.
+func (t *markedText) end() {
+	a, b := slices.Collect(bytes.Lines(t.sides[0])), slices.Collect(bytes.Lines(t.sides[1]))
+	head, foot, least := 0, 0, min(len(a), len(b)) // lines that do not differ
+	for head < least && bytes.Equal(a[head], b[head]) {
+		head++
+	}
+	for foot < least-head && bytes.Equal(a[len(a)-1-foot], b[len(b)-1-foot]) {
+		foot++
+	}
+	mark := func(c, label string) {
+		t.out.WriteString(strings.TrimSpace(strings.Repeat(c, t.size)+" "+label) + t.nl)
+	}
+	write := func(lines [][]byte) {
 		for _, l := range lines {
-			out.WriteString(l.text)
-			if !strings.HasSuffix(l.text, "\n") {
-				out.WriteString(nl)
+			t.out.Write(l)
+			if !bytes.HasSuffix(l, []byte("\n")) {
+				t.out.WriteString(t.nl)
 			}
 		}
 	}
-	whole := make(map[string]bool) // what a side is taken of as a whole: a record, or a list in its order
-	for _, c := range m.Conflicts {
-		whole[rawjson.Pointer(c.Path...)] = len(c.Path) == 2 || c.Detail == otherOrder
+	write(a[:head])
+	if t.differ {
+		mark("<", "ours")
+		write(a[head : len(a)-foot])
+		mark("=", "")
+		write(b[head : len(b)-foot])
+		mark(">", "theirs")
 	}
-	for a, b := m.Ours.lines(whole, "ours"), m.Theirs.lines(whole, "theirs"); len(a)+len(b) > 0; {
-		if len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-			out.WriteString(a[0].text)
-			a, b = a[1:], b[1:]
+	t.out.Write(bytes.Join(a[len(a)-foot:], nil))
+	t.line, t.differ, t.sides = t.out.Len(), false, [2][]byte{}
+}
+
+// items writes what is between the brackets of two lists.
+func (t *markedText) items(path []string, ours, theirs *list) {
+	next := 0 // item of theirs
+	for _, o := range ours.items {
+		i := theirs.place(o.key)
+		if i < 0 {
+			t.write(o.text(), nil)
 			continue
 		}
-		i, j := nextCommon(a, b)
-		mark("<", "ours")
-		write(a[:i])
-		mark("=", "")
-		write(b[:j])
-		mark(">", "theirs")
-		a, b = a[i:], b[j:]
-	}
-	return out.Bytes()
-}
-
-// nextCommon returns the indexes from which on both texts have the same lines again, or
-// their lengths. Only a line with a name tells which one it is of all that look like it.
-// Fields are in the same order in both texts, so that no choice of sides has one twice.
-func nextCommon(a, b []line) (i, j int) {
-	inA, inB := make(map[line]int), make(map[line]int)
-	i, j = len(a), len(b)
-	for n := range max(len(a), len(b)) {
-		if n < len(a) && a[n].named {
-			inA[a[n]] = n
-			if at, ok := inB[a[n]]; ok {
-				i, j = n, at
-				break
-			}
+		for ; next < i; next++ {
+			t.write(nil, theirs.items[next].text())
 		}
-		if n < len(b) && b[n].named {
-			inB[b[n]] = n
-			if at, ok := inA[b[n]]; ok {
-				i, j = at, n
-				break
-			}
-		}
+		next++
+		t.item(append(path, o.key), &o, &theirs.items[i])
 	}
-	for i > 0 && j > 0 && a[i-1] == b[j-1] {
-		i, j = i-1, j-1
+	for ; next < len(theirs.items); next++ {
+		t.write(nil, theirs.items[next].text())
 	}
-	return i, j
+	t.write(ours.tail, theirs.tail)
 }
 
-// A line is a line of a document with hashes of the places where it begins and ends:
-// the brackets and names that it is in, and what may come next.
-type line struct {
-	text       string
-	begin, end uint64
-	named      bool // the name of a field or a record with an id begins here
-}
-
-var placeSeed = maphash.MakeSeed()
-
-// lines returns the lines of the document. Those at the places of whole differ from the lines of another side.
-func (d *Document) lines(whole map[string]bool, side string) []line {
-	c := &lineCutter{text: string(d.Bytes()), whole: whole, side: side}
-	c.gap("above", d.head)
-	c.list("", d.list(), 0)
-	c.gap("below", d.foot)
-	if c.text != "" {
-		c.end(0)
+// item writes an item that both lists have. Lists in another order are not mixed either,
+// so that no item is there twice or lost.
+func (t *markedText) item(path []string, ours, theirs *item) {
+	t.write(ours.gap, theirs.gap)
+	t.write(ours.label, theirs.label)
+	o, h := new(list), new(list)
+	if len(path) <= deepLevel && !bytes.Equal(ours.value, theirs.value) && !t.whole[rawjson.Pointer(path...)] {
+		o, h = ours.list(), theirs.list()
 	}
-	return c.lines
-}
-
-// A lineCutter cuts a text into lines.
-type lineCutter struct {
-	text  string // what is left
-	whole map[string]bool
-	side  string
-	lines []line
-	named bool // the line has a name
-}
-
-// end ends a line at a place.
-func (c *lineCutter) end(place uint64) {
-	l := line{named: c.named, end: place}
-	l.text, c.text = c.text, ""
-	if i := strings.IndexByte(l.text, '\n') + 1; i > 0 {
-		l.text, c.text = l.text[:i], l.text[i:]
+	if o.open == 0 || o.open != h.open || !o.keyed || !h.keyed || !slices.Equal(order(o, h, h), order(h, o, o)) {
+		t.write(ours.value, theirs.value)
+		return
 	}
-	if n := len(c.lines); n > 0 {
-		l.begin = c.lines[n-1].end
-	}
-	c.lines, c.named = append(c.lines, l), false
-}
-
-// skip passes a text that is at one place as a whole.
-func (c *lineCutter) skip(at string, text []byte) {
-	if n := breaks(text); n > 0 {
-		place := maphash.String(placeSeed, at+string(text))
-		for i := range n {
-			c.end(place + uint64(i))
-		}
-	}
-}
-
-// gap passes a gap: a line that ends before its comma is at another place than one that
-// ends behind it.
-func (c *lineCutter) gap(at string, gap []byte) {
-	for i := 0; i < len(gap); i++ {
-		switch gap[i] {
-		case '\n':
-			c.end(maphash.String(placeSeed, at))
-		case ',':
-			at += ","
-		case '/':
-			end := rawjson.SkipComment(gap, i)
-			c.skip(at, gap[i:end])
-			i = end - 1
-		}
-	}
-}
-
-// list passes a list, which is at a place and has brackets around it.
-func (c *lineCutter) list(at string, l *list, level int) {
-	inside := at + bracket
-	before := inside + ","
-	for i := range l.items {
-		it := &l.items[i]
-		c.gap(before, it.gap)
-		before, c.named = inside, true
-		in := at + rawjson.Pointer(it.key)
-		if c.whole[in] {
-			in += c.side
-		}
-		c.skip(in, it.label)
-		if v := it.list(); v.open != 0 && v.keyed && level < deepLevel {
-			c.list(in, v, level+1)
-		} else {
-			c.skip(in, it.value)
-		}
-	}
-	c.gap(before, l.tail)
+	bracket := func(b byte) { t.write([]byte{b}, []byte{b}) }
+	bracket(o.open)
+	t.items(path, o, h)
+	bracket(rawjson.Closing(o.open))
 }

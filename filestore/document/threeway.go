@@ -26,8 +26,6 @@ type Conflict struct {
 	Detail string
 }
 
-const otherOrder = "both changed the order" // of a list
-
 func (c Conflict) String() string {
 	if len(c.Path) == 0 {
 		return "conflict: " + c.Detail
@@ -219,7 +217,7 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	} else if st := order(t, b, o); slices.Equal(st, sb) || slices.Equal(st, so) || o.open == '{' {
 		swapped = false
 	} else {
-		m.conflict(path, otherOrder, nil, nil)
+		m.conflict(path, "both changed the order", nil, nil)
 		swapped = m.theirs
 	}
 	if swapped {
