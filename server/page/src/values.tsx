@@ -32,7 +32,7 @@ export function Value({ value, field, plain = false }: ValueProps) {
   }
   if (value === null) return <span class="faint code">null</span>;
   if (field.kind === "reference" && (typeof value === "string" || isNumber(value))) {
-    return <ReferenceLink collection={field.collection} id={String(value)} how={plain ? "plain" : "apart"} />;
+    return <ReferenceLink collection={field.collection} id={String(value)} plain={plain} />;
   }
   if (field.kind === "choice" && !isObject(value) && !Array.isArray(value))
     return <Chip value={value} field={field} />;
@@ -85,11 +85,11 @@ export function localTime(value: Json | undefined, dateStyle: "full" | "medium")
 interface ReferenceProps {
   collection: string;
   id: string;
-  how: "link" | "plain" | "apart"; // apart: an arrow is the link, because a click selects the cell
+  plain: boolean; // without the arrow that leads to it: a click selects the cell
 }
 
 /** A record by its name and id. */
-export function ReferenceLink({ collection, id, how }: ReferenceProps) {
+function ReferenceLink({ collection, id, plain }: ReferenceProps) {
   const name = labelFor(collection, id);
   const label = (
     <>
@@ -97,20 +97,12 @@ export function ReferenceLink({ collection, id, how }: ReferenceProps) {
       <span class="refid">{id}</span>
     </>
   );
-  if (how === "plain") return <span class="ref">{label}</span>;
-  const address = href([collection, id]);
-  if (how === "link") {
-    return (
-      <a class="ref" href={address}>
-        {label}
-      </a>
-    );
-  }
+  if (plain) return <span class="ref">{label}</span>;
   const title = `Open ${collection} ${id}`;
   return (
     <span class="ref apart">
       {label}
-      <a class="goto" href={address} tabIndex={-1} aria-label={title} title={title}>
+      <a class="goto" href={href([collection, id])} tabIndex={-1} aria-label={title} title={title}>
         <Icon name="right" size={13} />
       </a>
     </span>

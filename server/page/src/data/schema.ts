@@ -208,13 +208,16 @@ export function typedOf(value: Json | undefined): string {
 const firstNames = ["name", "title", "label", "subject"];
 const lastNames = ["email", "description", "text", "body"];
 
+/** Whether a field names its record for people. */
+export const isNaming = (name: string): boolean => firstNames.includes(name) || /name$|title$/i.test(name);
+
 /** Returns a short name of a record, or "". */
 export function labelOf(record: Obj, key = "id"): string {
   const members = Object.keys(record);
   const isText = (name: string) => typeof memberOf(record, name) === "string" && memberOf(record, name) !== "";
   const found =
     firstNames.find(isText) ??
-    members.find((name) => /name$|title$/i.test(name) && isText(name)) ??
+    members.find((name) => isNaming(name) && isText(name)) ??
     lastNames.find(isText) ??
     members.find((name) => name !== key && !/id$/i.test(name) && isText(name));
   const text = found ? String(record[found]) : "";

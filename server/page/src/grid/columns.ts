@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { memberOf, type Obj } from "../data/json.ts";
 import type { Rows } from "./rows.ts";
-import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
+import { fieldOf, isNaming, typedOf, type Field, type Shape } from "../data/schema.ts";
 
 interface Choice {
   hidden: string[];
@@ -45,6 +45,7 @@ export function resetColumns(collection: string): void {
 }
 
 const maxColumns = 200; // more are in the record
+const manyColumns = 10;
 const sampled = 40; // records
 
 /** Returns all columns: the id, the fields of the rules, and those that records have besides. */
@@ -67,9 +68,13 @@ export function useShownColumns(all: Field[], shape: Shape): Field[] {
   const choice = choiceOf(shape.name);
   const text = JSON.stringify([choice.hidden, choice.order]);
   return useMemo(() => {
+    // Of many columns, the name and those with colors come first, while they are on the screen.
+    const isMany = all.length > manyColumns && choice.order.length === 0,
+      named = isMany ? all.find((field) => field.name !== shape.key && isNaming(field.name)) : undefined;
     const rank = (field: Field) => {
       const at = choice.order.indexOf(field.name);
-      return at < 0 ? choice.order.length : at;
+      if (field === named) return -2;
+      return isMany && field.kind === "choice" ? -1 : at < 0 ? choice.order.length : at;
     };
     const shown = all.filter((field) => field.name === shape.key || !choice.hidden.includes(field.name));
     const [first, ...rest] = shown;
@@ -77,47 +82,56 @@ export function useShownColumns(all: Field[], shape: Shape): Field[] {
   }, [all, shape, text]);
 }
 
-/** Returns widths that fit the first records. They stay as they are when other records arrive. */
-export function useWidths(columns: Field[], rows: Rows, shape: Shape): number[] {
-  const kept = useRef<{ key: string; widths: number[] }>({ key: "", widths: [] });
-  const sample = rows.sample(sampled),
-    chosen = choiceOf(shape.name).widths;
-  const key = [
-    rows.name,
-    sample.length > 0,
-    ...columns.map((field) => field.name + field.kind),
-    JSON.stringify(chosen),
-  ].join();
-  if (kept.current.key !== key) {
-    kept.current = {
-      key,
-      widths: columns.map(
-        (field, i) => (Object.hasOwn(chosen, field.name) && chosen[field.name]) || widthOf(field, i, sample, shape),
-      ),
-    };
-  }
-  return kept.current.widths;
+/** How wide a column may be: a text gives room down to its least before a column leaves the screen. */
+interface Width {
+  least: number;
+  most: number;
 }
 
-function widthOf(field: Field, column: number, sample: Obj[], shape: Shape): number {
+/**
+ * Returns widths that fit the records that were there first, whatever is filtered
+ * later, and what a person has chosen.
+ */
+export function useWidths(columns: Field[], rows: Rows, shape: Shape): Width[] {
+  const kept = useRef({ isSampled: false, widths: new Map<string, Width>() });
+  const sample = rows.sample(sampled),
+    chosen = choiceOf(shape.name).widths;
+  if (sample.length > 0 && !kept.current.isSampled) kept.current = { isSampled: true, widths: new Map() };
+  const { widths } = kept.current;
+  return columns.map((field) => {
+    const own = Object.hasOwn(chosen, field.name) && chosen[field.name];
+    if (own) return { least: own, most: own };
+    const key = field.name + " " + field.kind;
+    if (!widths.has(key)) widths.set(key, widthOf(field, sample, shape));
+    return widths.get(key)!;
+  });
+}
+
+function widthOf(field: Field, sample: Obj[], shape: Shape): Width {
   const lengths = sample.map((record) => lengthOf(memberOf(record, field.name)));
   const longest = Math.max(field.name.length + 4, ...lengths);
   const between = (min: number, width: number, max: number) => Math.round(Math.min(max, Math.max(min, width)));
-  if (field.name === shape.key) return between(68, longest * 7.8 + 40, 190);
+  const fixed = (width: number): Width => ({ least: width, most: width });
+  if (field.name === shape.key) return fixed(between(68, longest * 7.8 + 40, 190));
   switch (field.kind) {
     case "time":
-      return 178;
+      return fixed(174);
+    case "number":
+    case "date":
+      return fixed(between(88, longest * 7.4 + 24, 200));
     case "reference":
-      return 180;
+      return { least: 158, most: 220 };
     case "boolean":
-      return 92;
+      return fixed(92);
     case "choice":
-      return between(118, longest * 7.4 + 34, 260);
+      return fixed(between(118, longest * 7.4 + 34, 260));
   }
-  return between(88, longest * 7 + 24, column > 2 ? 200 : 260);
+  const whole = between(88, longest * 7.4 + 28, 480);
+  return { least: between(96, Math.min(whole, 200) * 0.6, whole), most: whole };
 }
 
+/** Returns how many characters a cell shows of a value. */
 function lengthOf(value: ReturnType<typeof memberOf>): number {
-  if (typeof value === "string") return Math.min(50, value.length);
+  if (typeof value === "string") return value.length;
   return typeof value === "object" && value !== null ? 30 : typedOf(value).length;
 }

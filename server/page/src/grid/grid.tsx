@@ -11,15 +11,13 @@ import type { Author } from "../data/live.ts";
 import { hasLetters } from "../keys.tsx";
 import { announce, toastError } from "../messages.tsx";
 import { href } from "../route.ts";
-import type { Rows } from "./rows.ts";
+import { mostSelected, type Rows } from "./rows.ts";
 import { typedOf, type Field, type Shape } from "../data/schema.ts";
 import type { Sort } from "../data/query.ts";
 import { Icon } from "../icons.tsx";
 import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 import { setWidth, useWidths } from "./columns.ts";
-
-export const mostSelected = 5_000; // records: a patch has at most 10,000 operations, two for each
 
 const rowHeight = 34,
   cardHeight = 60; // px
@@ -222,12 +220,17 @@ export function Grid(props: GridProps) {
   const slots = useSlots(indices, (row) => idOf(shape.name, recordIn(row) ?? {}));
   const widths = useWidths(columns, rows, shape);
   if (rows.error.value && total === null) return <ErrorBox error={rows.error.value} />;
-  const template = widths.map((w, i) => (i === widths.length - 1 ? `minmax(${w}px, 1fr)` : w + "px")).join(" ");
-  const sum = widths.reduce((a, b) => a + b, 0);
+  const template = widths.map(({ least, most }) => `minmax(${least}px, ${most}px)`).join(" ") + " minmax(0, 1fr)";
+  const sum = widths.reduce((all, { least }) => all + least, 0);
   const columnOf = (row: number) => (active.row === row ? active.column : -1);
 
   return (
-    <div class="gridbox">
+    <div
+      class="gridbox"
+      data-more={!isNarrow && sum > view.right ? "" : undefined}
+      data-less={!isNarrow && view.left > 0 ? "" : undefined}
+      style={{ "--fixed": (widths[0]?.least ?? 0) + "px" }}
+    >
       <div
         ref={scroller}
         class={isNarrow ? "grid narrow" : "grid"}
@@ -254,6 +257,10 @@ export function Grid(props: GridProps) {
           if (edited && !edited.contains(to)) void edit.save();
         }}
         onPointerDown={onPress}
+        onMouseDown={(event) => {
+          // Shift selects rows, and not the text between them.
+          if (event.shiftKey && !(event.target as HTMLElement).closest(".edits")) event.preventDefault();
+        }}
         onClick={(event) => onPointer(event, false)}
         onDblClick={(event) => onPointer(event, true)}
       >
@@ -401,16 +408,17 @@ function targetOf(
 }
 
 /** Returns the part of the grid that is visible. */
-function useView(scroller: { current: HTMLElement | null }): { top: number; height: number } {
-  const [view, setView] = useState({ top: 0, height: 600 });
+function useView(scroller: { current: HTMLElement | null }) {
+  const [view, setView] = useState({ top: 0, height: 600, left: 0, right: Infinity });
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
     let frame = 0;
     const update = () => {
       frame = 0;
-      const { scrollTop: top, clientHeight: height } = element;
-      setView((v) => (v.top === top && v.height === height ? v : { top, height }));
+      const { scrollTop: top, clientHeight: height, scrollLeft: left, clientWidth } = element;
+      const now = { top, height, left, right: left + clientWidth };
+      setView((v) => (v.top === top && v.height === height && v.left === left && v.right === now.right ? v : now));
     };
     const schedule = () => {
       frame ||= requestAnimationFrame(update);

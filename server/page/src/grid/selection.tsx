@@ -4,11 +4,11 @@ import { readRecords } from "../data/catalog.ts";
 import { Input } from "../record/inputs.tsx";
 import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "../data/json.ts";
 import { announce, toastError } from "../messages.tsx";
-import type { Rows } from "./rows.ts";
+import { mostSelected, type Rows } from "./rows.ts";
 import { resolveInput, type FieldInput } from "../data/references.ts";
 import { fieldOf, typedOf, type Shape } from "../data/schema.ts";
 import { changeRecords } from "../data/transaction.ts";
-import { Button, copyText, count, Dialog, ErrorBox } from "../ui.tsx";
+import { Button, copyText, count, Dialog, ErrorBox, formatCount } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 
 interface SelectionProps {
@@ -20,7 +20,8 @@ interface SelectionProps {
 
 export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) {
   const [isSetting, setSetting] = useState(false);
-  const n = count(selected.size, "record");
+  const n = count(selected.size, "record"),
+    isFull = selected.size === mostSelected && selected.size < (rows.total.value ?? 0);
   const copyAs = async (write: (records: Obj[]) => string) => {
     try {
       const loaded = [...selected].map((id) => rows.at(rows.indexOf(id))).filter((record) => record !== undefined);
@@ -41,7 +42,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
   };
   return (
     <div class="selection" role="group" aria-label="Selected records">
-      <strong>{n} selected</strong>
+      <strong>{isFull ? `${formatCount(selected.size)} of ${count(rows.total.value ?? 0, "record")} selected, the limit` : `${n} selected`}</strong>
       <span class="grow" />
       <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
       <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>

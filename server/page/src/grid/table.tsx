@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, session } from "../data/api.ts";
 import { collections, hasCollection, idOf, shapeFor, shapes, status } from "../data/catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
-import { Grid, mostSelected } from "./grid.tsx";
+import { Grid } from "./grid.tsx";
 import { Icon } from "../icons.tsx";
 import type { Json, Obj } from "../data/json.ts";
 import { Lazy } from "../lazy.tsx";
@@ -13,7 +13,7 @@ import { toast, toastError } from "../messages.tsx";
 import { QueryBar } from "./query_bar.tsx";
 import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type Sort } from "../data/query.ts";
 import { go, href, isUnsaved, route } from "../route.ts";
-import { Rows } from "./rows.ts";
+import { mostSelected, Rows } from "./rows.ts";
 import { typedOf, type Field } from "../data/schema.ts";
 import { languages } from "../data/snippets.ts";
 import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "../ui.tsx";
@@ -66,7 +66,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
   const select = async (from: number, to: number) => {
     try {
       const ids = await rows.idsOf(from, Math.min(to, from + mostSelected));
-      setSelected((now) => new Set([...now, ...ids].slice(0, mostSelected)));
+      setSelected((now) => new Set([...new Set([...now, ...ids])].slice(0, mostSelected)));
       if (to - from > mostSelected) toast(`At most ${formatCount(mostSelected)} records can be selected.`);
     } catch (error) {
       toastError("Could not select them.", error);
@@ -100,6 +100,10 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           <p class="lead grow clip" title={shape.description}>
             {shape.description}
           </p>
+          <RequestLine path={path} milliseconds={rows.milliseconds.value} />
+        </header>
+        <div class="tools">
+          <QueryBar shape={shape} query={query} onChange={show} />
           {isNarrow ? (
             <SortMenu columns={all} sort={query.sort} onChange={(sort) => show({ ...query, sort })} />
           ) : (
@@ -108,9 +112,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           <WriteButton kind="primary" icon="plus" onClick={openNew}>
             New<kbd>N</kbd>
           </WriteButton>
-        </header>
-        <QueryBar shape={shape} query={query} onChange={show} />
-        <RequestLine path={path} milliseconds={rows.milliseconds.value} />
+        </div>
         {rows.error.value && rows.total.value !== null ? <ErrorBox error={rows.error.value} /> : null}
         <Grid
           isReady={useReady(name)}
@@ -257,10 +259,13 @@ function Total({ name, total, isFiltered }: { name: string; total: number | null
   );
 }
 
-/** The request that the table shows, to copy. */
+/** The request that the table shows, to copy. Where there is no room for it, a button copies its URL. */
 function RequestLine({ path, milliseconds }: { path: string; milliseconds: number }) {
   return (
     <div class="request">
+      <Copy label="Copy the request" text={() => languages[0]!.write({ method: "GET", path, session: session.value })}>
+        Copy
+      </Copy>
       <span class="method get">GET</span>
       <code class="path" title={path}>
         {path}

@@ -3,10 +3,12 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "../icons.tsx";
 import { Input } from "./inputs.tsx";
-import { isEqual, memberOf, pointer, type Json } from "../data/json.ts";
+import { labelFor } from "../data/catalog.ts";
+import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts";
+import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
 import { Button, withoutName } from "../ui.tsx";
-import { localTime, ReferenceLink, Value } from "../values.tsx";
+import { localTime, Value } from "../values.tsx";
 
 interface FormProps {
   draft: Draft;
@@ -98,7 +100,9 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
             Discard
           </button>
         )}
-        <span class="type">{(field.kind === "time" && localTime(now, "medium")) || kindText(field, isKey)}</span>
+        <span class="type">
+          <About field={field} value={typed ? undefined : now} isKey={isKey} />
+        </span>
       </div>
       {isFixed ? (
         <div class="fixed" id={id}>
@@ -117,7 +121,6 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
           onInput={(text, picked) => draft.type(field, text, picked)}
         />
       )}
-      {!isFixed && !typed && <ReferredRecord field={field} value={now} />}
       {fault && (
         <p class="error" id={faultID}>
           <Icon name="alert" size={13} />
@@ -158,21 +161,14 @@ function FixedValue({ value, field }: { value: Json | undefined; field: Field })
   return <Value value={value} field={field} />;
 }
 
-/** The record that a reference leads to. */
-function ReferredRecord({ field, value }: { field: Field; value: Json | undefined }) {
-  if (
-    field.kind !== "reference" ||
-    value === undefined ||
-    value === null ||
-    value === "" ||
-    typeof value === "object"
-  )
-    return null;
-  return (
-    <div class="after">
-      <ReferenceLink collection={field.collection} id={String(value)} how="link" />
-    </div>
-  );
+/** What a value is: the record that a reference leads to, a time by the clock here, or its kind. */
+function About({ field, value, isKey }: { field: Field; value: Json | undefined; isKey: boolean }) {
+  if (field.kind === "reference" && value !== "" && (typeof value === "string" || isNumber(value))) {
+    const id = String(value);
+    if (labelFor(field.collection, id) === "") return <span class="wrong-text">no such record</span>;
+    return <a href={href([field.collection, id])}>{`→ ${field.collection} ${id}`}</a>;
+  }
+  return <>{(field.kind === "time" && localTime(value, "medium")) || kindText(field, isKey)}</>;
 }
 
 function AddMember({ onAdd }: { onAdd: (name: string) => void }) {

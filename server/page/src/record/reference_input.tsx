@@ -1,6 +1,7 @@
 // A reference: a combobox that finds records by their names (ARIA Authoring
 // Practices, editable combobox with automatic selection).
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { labelFor } from "../data/catalog.ts";
 import { matching, readChoices, type Choice, type PickedRecord } from "../data/references.ts";
 import type { Field } from "../data/schema.ts";
 import { hasModifier, useSearch } from "../ui.tsx";
@@ -128,7 +129,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
         aria-controls={list}
         aria-autocomplete="list"
         aria-activedescendant={at >= 0 ? `${list}-${at}` : undefined}
-        value={typed ?? value}
+        value={typed ?? (labelFor(collection, value) || value)}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={onKey}
         onClick={open}

@@ -188,7 +188,13 @@ function decode(text: string): string {
 
 function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean }) {
   return (
-    <tr class={isOpened ? "opened" : ""}>
+    <tr
+      class={isOpened ? "opened" : ""}
+      onClick={(event) => {
+        const isOwn = (event.target as HTMLElement).closest("a, button") !== null; // or a text is selected
+        if (!isOwn && getSelection()?.isCollapsed !== false) go(addressOf(request.id));
+      }}
+    >
       <td class="num dim">{timeOf(request)}</td>
       <td>
         <StatusCode status={request.status} />
