@@ -15,7 +15,7 @@ type simulation struct {
 	rules   simulate.Rules // set at run time, outside of sessions
 	holds   holds
 	waiting atomic.Int32
-	changes atomic.Uint64 // of rules and holds
+	changes atomic.Uint64 // of rules and holds, and of what waits for a review
 }
 
 // changed tells the clients of a database that its rules or holds have changed.

@@ -16,7 +16,7 @@ import (
 // or those outside of sessions.
 func (req *request) ownRules() *simulate.Rules {
 	if req.session != nil {
-		return &req.session.rules
+		return req.session.rules
 	}
 	return &req.simulation.rules
 }
@@ -94,7 +94,7 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 	}
 	add(&req.simulation.rules)
 	for _, x := range req.sessions.byName {
-		add(&x.rules)
+		add(x.rules)
 	}
 	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
 		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",

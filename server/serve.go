@@ -89,7 +89,10 @@ func (req *request) enterSession(own bool) error {
 	s := &req.sessions
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.byName[name]
+	x, err := req.findSessionLocked(name)
+	if err != nil {
+		return err
+	}
 	if x == nil {
 		if !req.mayWrite(req.Request) {
 			return problem.New(http.StatusForbidden, "Pages from other origins may not start a session. --cors-origin allows an origin.")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/storage"
 	"pickup/server/internal/problem"
 	"pickup/server/simulate"
 )
@@ -19,11 +20,17 @@ type session struct {
 	made   time.Time
 	ended  chan struct{} // closed when it ends
 	commit sync.Mutex    // held while its changes are committed
-	rules  simulate.Rules
+	rules  *simulate.Rules
 	idle   *time.Timer // runs while no request uses it
 
 	requests int       // guarded by sessions.mu; those in progress, streams among them
 	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
+
+	kept    bool        // guarded by sessions.mu; see kept.go
+	since   storage.Rev // of the database, when the session began
+	told    edges       // guarded by sessions.mu; what the clients of the database know
+	counted edges       // guarded by sessions.mu; between which there are count changes
+	count   int         // guarded by sessions.mu
 }
 
 // sessions are the sessions of a server. What is not guarded by mu is set before the first.
@@ -33,6 +40,7 @@ type sessions struct {
 	idle    time.Duration
 	memory  int64             // bytes of changed values that all together may hold
 	ended   func(name string) // is called with mu
+	changed func()            // tells the clients of db that what waits for a review has changed
 	metrics *Metrics
 
 	mu     sync.Mutex
@@ -44,12 +52,16 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	if len(s.byName) >= s.max {
 		return nil, problem.Retry(http.StatusServiceUnavailable, "The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
-	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{})}
+	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), rules: new(simulate.Rules), since: s.db.Snapshot().Rev()}
 	x.db = s.db.Fork(from, s.admit)
 	x.idle = time.AfterFunc(s.idle, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if x.requests == 0 && time.Since(x.used) >= s.idle { // else a request came just now
+		switch {
+		case x.requests > 0 || time.Since(x.used) < s.idle: // a request came just now
+		case x.kept && x.changesLocked() > 0:
+			x.idle.Reset(s.idle)
+		default:
 			s.endLocked(x)
 		}
 	})
@@ -76,6 +88,9 @@ func (s *sessions) endLocked(x *session) {
 	close(x.ended)
 	s.ended(x.name)
 	s.metrics.sessions.Dec()
+	if x.kept {
+		s.changed()
+	}
 }
 
 // holdLocked keeps a session from being idle until leave. The caller has sessions.mu.
@@ -89,6 +104,7 @@ func (x *session) holdLocked() {
 func (s *sessions) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tellLocked(x)
 	x.used = time.Now()
 	if x.requests--; x.requests == 0 && s.byName[x.name] == x {
 		x.idle.Reset(s.idle)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
@@ -22,24 +24,30 @@ type sessionState struct {
 	At    time.Time `json:"at"` // when it began
 	Used  time.Time `json:"used"`
 	Bytes int       `json:"bytes"` // of changes that it holds
+
+	Changes int  `json:"changes"` // that are not committed
+	Kept    bool `json:"kept"`
 }
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held()}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changesLocked(), x.kept}
+}
+
+// list returns the states of the sessions by name.
+func (s *sessions) list() []sessionState {
+	list := []sessionState{}
+	s.mu.Lock()
+	for _, x := range s.byName {
+		list = append(list, x.stateLocked())
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
+	return list
 }
 
 // listSessions serves GET /_/sessions.
-func (req *request) listSessions() error {
-	list := []sessionState{}
-	req.sessions.mu.Lock()
-	for _, x := range req.sessions.byName {
-		list = append(list, x.stateLocked())
-	}
-	req.sessions.mu.Unlock()
-	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
-	return req.sendValue(list)
-}
+func (req *request) listSessions() error { return req.sendValue(req.sessions.list()) }
 
 // ofSession returns a handler of a session that exists, which it does not make.
 func ofSession(handle func(*request, *session) error) handler {
@@ -61,17 +69,25 @@ func ofSession(handle func(*request, *session) error) handler {
 	}
 }
 
-// putSession serves PUT /_/sessions/NAME: it begins a session, in place of the one
-// of that name.
+// putSession serves PUT /_/sessions/NAME: it begins a session, in place of the one of that
+// name. One that is kept stays as it is, and so does one that is to be kept, unless the body
+// says from what to begin.
 func (req *request) putSession() error {
 	name := req.Param("name")
 	if err := req.checkSessionName(name); err != nil {
 		return err
 	}
-	from, err := req.readMember("from")
+	body, err := req.readMembers("from", "keep", "discard")
 	if err != nil {
 		return err
 	}
+	for _, name := range []string{"keep", "discard"} {
+		if v := body[name]; v != nil && v.Kind() != 't' && v.Kind() != 'f' {
+			return problem.WrongShapeAt("/"+name, "must be true or false")
+		}
+	}
+	from, _ := rawjson.Text(body["from"])
+	keep, discard := body["keep"].Kind() == 't', body["discard"].Kind() == 't'
 	snap := req.db.Snapshot()
 	switch from {
 	case "", "now":
@@ -86,13 +102,26 @@ func (req *request) putSession() error {
 	}
 	status := http.StatusCreated
 	req.sessions.mu.Lock()
-	if old := req.sessions.byName[name]; old != nil {
+	x := req.sessions.byName[name]
+	if x != nil {
 		status = http.StatusOK
-		req.sessions.endLocked(old)
+		switch n := x.changesLocked(); {
+		case from == "" && (keep || x.kept): // it stays as it is
+		case x.kept && n > 0 && !discard:
+			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s that nobody has committed. "discard": true drops them.`, name, spell.Count(n, "change")))
+		default:
+			req.sessions.endLocked(x)
+			x = nil
+		}
 	}
-	x, err := req.sessions.makeLocked(name, snap)
+	if x == nil {
+		x, err = req.sessions.makeLocked(name, snap)
+	}
 	if err == nil {
 		req.enterLocked(x)
+		if keep {
+			req.sessions.keepLocked(x)
+		}
 	}
 	req.sessions.mu.Unlock()
 	if err != nil {
@@ -158,6 +187,7 @@ func (req *request) commitSession(x *session) error {
 	var changes []database.Change
 	_, err := req.update(func(tx *database.Tx) (err error) {
 		if err = req.checkListPrecondition(tx, ""); err == nil {
+			tx.From(x.name)
 			changes, err = tx.Adopt(base, now)
 		}
 		return err

@@ -74,7 +74,7 @@ func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	if x := s.sessions.byName[name]; x != nil {
-		return &x.rules, x
+		return x.rules, x
 	}
 	return nil, nil
 }

@@ -29,6 +29,7 @@ type status struct {
 	Findings    *findingsState    `json:"findings,omitempty"`
 	Streams     []live.PathCount  `json:"streams,omitempty"`
 	Addresses   []string          `json:"addresses,omitempty"` // for other machines
+	Review      []review          `json:"review,omitempty"`    // what waits for a person
 	Limits      limits            `json:"limits"`
 }
 
@@ -93,6 +94,7 @@ func (req *request) readStatus() error {
 		x.Relations = append(x.Relations, relation(r))
 	}
 	x.Streams = req.streams.Paths(req.db)
+	x.Review = req.sessions.reviews()
 	if req.session != nil {
 		x.Session = req.session.name
 	} else {
@@ -102,8 +104,8 @@ func (req *request) readStatus() error {
 }
 
 // changingStatus returns what of the status may change without a revision: whether the
-// schema can be used, and how often the rules for simulated answers, or the requests that
-// are held, have changed.
+// schema can be used, and how often the rules for simulated answers, the requests that are
+// held, or what waits for a review, have changed.
 func (s *server) changingStatus() string {
 	status := strconv.FormatUint(s.simulation.changes.Load(), 10)
 	if s.Rules != nil {

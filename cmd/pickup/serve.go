@@ -170,6 +170,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	stop()
 	running.Wait()
+	server.LogUncommitted(s.http.Handler)
 	s.watcher.LogLost()
 	s.logs.out.Flush()
 	return err

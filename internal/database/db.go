@@ -333,7 +333,7 @@ func (db *DB) publish(steps []step) {
 		s.tx.snap.arrive(s.rev)
 		d := s.base.difference(s.tx.snap)
 		r := d.revision(s.base, s.tx.snap, false)
-		r.Time, r.Source, r.Request, r.Undoes = now, FromAPI, s.request, s.tx.undoes
+		r.Time, r.Source, r.Request, r.Session, r.Undoes = now, FromAPI, s.request, s.tx.session, s.tx.undoes
 		revisions[i], written[i] = r, d.changes
 	}
 	last := steps[len(steps)-1].tx.snap

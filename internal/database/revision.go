@@ -20,6 +20,8 @@ type Revision struct {
 	Source  Source
 	Request string // the id of the request, see WithRequest
 
+	Session string // whose commit it is, "" if none
+
 	// Undoes is the revision that this one reverts, or 0.
 	Undoes storage.Rev
 

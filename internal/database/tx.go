@@ -34,6 +34,7 @@ type Tx struct {
 	source  *source
 	time    time.Time   // that it writes, zero if it has not yet
 	undoes  storage.Rev // what it reverts, 0 if nothing
+	session string      // see From
 	last    bool        // whether no other update may follow in its commit, whose state it promises
 }
 
@@ -53,6 +54,9 @@ func newTx(base *Snapshot) *Tx {
 // Snapshot returns the database with the changes of tx. It is valid until the next
 // write.
 func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
+
+// From makes tx one that commits a session, for the history.
+func (tx *Tx) From(session string) { tx.session = session }
 
 // IsChanged reports whether tx has made a change. An update without one makes no
 // revision.

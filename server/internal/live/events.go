@@ -320,6 +320,9 @@ func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
 	if r.Request != "" {
 		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
 	}
+	if r.Session != "" {
+		b = rawjson.AppendQuote(append(b, `,"session":`...), r.Session)
+	}
 	if r.Undoes != 0 {
 		b = rawjson.AppendQuote(append(b, `,"undoes":`...), EventID(t.Run, r.Undoes))
 	}

@@ -205,6 +205,11 @@ export interface components {
                 /** @description How many streams there are. */
                 count: number;
             }[];
+            /** @description Kept sessions with changes. */
+            review?: {
+                name: string;
+                changes: number;
+            }[];
             /** @description The URLs at which other machines may reach the service. */
             addresses?: string[];
             limits: {
@@ -267,6 +272,10 @@ export interface components {
             used: string;
             /** @description The size of the values that it has changed. */
             bytes: number;
+            /** @description How many are not committed. */
+            changes: number;
+            /** @description They wait for a person. */
+            kept: boolean;
         };
         /** @description What is done to which requests. The first rule that matches applies. */
         SimulationRule: {
@@ -316,6 +325,10 @@ export interface components {
         SessionRequest: {
             /** @description What it begins with: now, baseline (the contents at the start or at the latest edit of the file), or the name of a snapshot. */
             from?: string;
+            /** @description Its changes wait for a person. */
+            keep?: boolean;
+            /** @description Those of a kept session of that name are dropped. */
+            discard?: boolean;
         };
         /** @description One step of the database. */
         Revision: {
@@ -330,6 +343,8 @@ export interface components {
             by: "api" | "file" | "elsewhere";
             /** @description The X-Request-Id of the request. */
             request?: string;
+            /** @description The session whose commit it is. */
+            session?: string;
             /** @description The revision that it has reverted. */
             undoes?: string;
             changes: components["schemas"]["Changes"];
