@@ -11,7 +11,7 @@ import (
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered internal/reload server/internal/httpx filestore/internal/checksum",
-	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query",
+	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore etcdstore",

@@ -33,6 +33,7 @@ const (
 type body struct {
 	array   bool
 	objects []jsontext.Value // slices of the text
+	within  string           // the pointer of the envelope's field
 	other   string           // the pointer of the first element that is not an object
 }
 
@@ -45,7 +46,14 @@ func (req *request) readBody() (*body, error) {
 	var b *body
 	parse := func() {
 		// A body of 3 MB can be a million records, which need a gigabyte.
-		if b, err = parseBody(text, req.MaxDepth); err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
+		if b, err = parseBody(text, req.MaxDepth); err == nil && !b.array && req.Request.Method != methodQuery {
+			if v, at := req.form.Unwrap(b.objects[0]); v != nil {
+				if b, err = parseBody(v, req.MaxDepth); err == nil {
+					b.within = at
+				}
+			}
+		}
+		if err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
 			err = problem.NoMemory()
 		}
 	}
@@ -324,9 +332,9 @@ func (b *body) rebaseFaults(err error, idMember string) error {
 // pointer turns p, a pointer into the i-th object, into a pointer into the body.
 func (b *body) pointer(i int, p string) string {
 	if b.array {
-		return fmt.Sprintf("/%d%s", i, p)
+		return fmt.Sprintf("%s/%d%s", b.within, i, p)
 	}
-	return p
+	return b.within + p
 }
 
 // A budgetReader reads a body and reserves what has arrived, not what was announced: a

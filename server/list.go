@@ -55,6 +55,9 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		return err
 	}
 	req.setPageHeaders(collection, result, condition)
+	if req.total = result.Total; req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
+		result.Dialect = query.ByPage // this form takes the place of json-server's
+	}
 	return req.sendNew(media, tag, func(b []byte) ([]byte, error) {
 		if media == openapi.JSONType {
 			return result.AppendJSON(b)
@@ -75,6 +78,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 // responseMedia returns the media type of an answer with records.
 func (req *request) responseMedia() string {
 	if httpx.Prefers(req.Request, "text/csv") {
+		req.form = nil // of JSON
 		return csvType
 	}
 	return openapi.JSONType

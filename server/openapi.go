@@ -10,7 +10,7 @@ func (req *request) openAPI() error {
 	return req.sendDescription(openapi.JSONType, func() []byte {
 		return openapi.Document(req.snap, openapi.Options{
 			Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-			Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Simulate: req.Simulate != nil, Simulated: req.simulated(),
+			Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Answers: req.Answers, Simulate: req.Simulate != nil, Simulated: req.simulated(),
 			Findings: req.Findings != nil, Requests: req.Requests, Page: !req.NoPage,
 		})
 	})
@@ -41,5 +41,5 @@ func (req *request) schema() error {
 // types serves GET /_/types.d.ts: TypeScript types for records, request bodies and the
 // whole database.
 func (req *request) types() error {
-	return req.sendDescription(openapi.TypesType, func() []byte { return openapi.TypeScript(req.snap) })
+	return req.sendDescription(openapi.TypesType, func() []byte { return openapi.TypeScript(req.snap, req.Answers) })
 }

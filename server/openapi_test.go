@@ -94,12 +94,12 @@ func isDescribed(request string) bool {
 	if method == http.MethodOptions || method == "QUERY" || method != http.MethodGet && strings.Contains(strings.ToLower(head), "id=") {
 		return false
 	}
-	for _, s := range []string{"_page=", "_fields=", "_since=", "text/csv", "text/event-stream", "text/html", "/_/readyz?verbose"} {
+	for _, s := range []string{"_page=", "_fields=", "_since=", "text/csv", "text/event-stream", "text/html", "/_/readyz?verbose", "Pickup-Page"} {
 		if strings.Contains(head, s) {
 			return false
 		}
 	}
-	return !strings.HasPrefix(strings.TrimSpace(body), "[") && !strings.Contains(body, `"driverID"`) && !strings.Contains(body, `"N"`)
+	return !strings.HasPrefix(strings.TrimSpace(body), "[") && !strings.HasPrefix(body, `{"data": [`) && !strings.Contains(body, `"driverID"`) && !strings.Contains(body, `"N"`)
 }
 
 // composedSchema is a schema with rules inside allOf, $ref and the like.

@@ -183,11 +183,11 @@ func requestsForbidden() *problem.Problem {
 	return problem.New(http.StatusForbidden, "Pages from other origins may not see the requests.")
 }
 
-// isOwnPage reports whether the service's own page sends a request. To pages of other
+// isOwnPage reports whether one of the service's own pages sends a request. To pages of other
 // origins no preflight allows pageHeader. Browsers send Sec-Fetch-Site only to https and
 // to this machine, so without it Origin decides, which a GET does not have.
 func isOwnPage(r *http.Request) bool {
-	if r.Header.Get(pageHeader) != "1" {
+	if v := r.Header.Get(pageHeader); v != "1" && v != "docs" {
 		return false
 	}
 	site := r.Header.Get("Sec-Fetch-Site")

@@ -11,6 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/storage"
+	"pickup/server/envelope"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 )
@@ -30,6 +31,9 @@ type request struct {
 	session     *session // which it uses, nil if none
 	sent        *url.URL // as the client has sent it
 	sessionPath string   // what its path begins with if it names the session, or ""
+
+	form  *envelope.Form // of the records in the body and in the answer
+	total int            // the records of the list of which the answer is a part
 
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write

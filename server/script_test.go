@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -228,6 +229,10 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		o.CORSOrigins = append(o.CORSOrigins, value)
 	case "prefix":
 		o.Prefix = value
+	case "answers":
+		if err := json.Unmarshal([]byte(value), &o.Answers); err != nil {
+			t.Fatal(err)
+		}
 	case "routes":
 		lines, fault := rewrite.Parse([]byte(value))
 		table, faults := rewrite.New(lines)

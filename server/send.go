@@ -22,6 +22,7 @@ var (
 	jsonTypes    = []string{openapi.JSONType}
 	cacheControl = []string{"private, no-cache"}
 	vary         = []string{"Authorization, Origin, Accept, Accept-Encoding, Pickup-Session"}
+	varyByPage   = []string{vary[0] + ", " + pageHeader}
 	varyOrigin   = []string{"Origin, Accept-Encoding"}
 	closing      = []string{"close"}
 )
@@ -125,6 +126,7 @@ func (req *request) sendNothing() error {
 // sendKnown sends 304 or the cached body, if the client or the cache has what the
 // tag identifies. It reports whether it does.
 func (req *request) sendKnown(media, tag string) (done bool, err error) {
+	tag = req.form.Tag(tag)
 	if tag != "" && req.sendNotModified(tag) {
 		return true, nil
 	}
@@ -145,14 +147,15 @@ func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, erro
 	if err != nil {
 		return err
 	}
-	if tag == "" {
+	unknown := tag == ""
+	if unknown {
 		tag = httpx.Tag(b)
-		if req.sendNotModified(tag) {
-			return nil
-		}
+	}
+	if tag = req.form.Tag(tag); unknown && req.sendNotModified(tag) {
+		return nil
 	}
 	if media == openapi.JSONType {
-		b = append(b, '\n')
+		b = append(req.form.Wrap(b, req.total), '\n')
 	}
 	if cap(b) <= maxPooled {
 		*buffer = b
@@ -197,7 +200,9 @@ func (req *request) setCacheHeaders(tag string) {
 	if !isSimulated(req.Context) {
 		h["Cache-Control"] = cacheControl
 	}
-	h["Vary"] = vary
+	if h["Vary"] = vary; req.Answers != nil {
+		h["Vary"] = varyByPage
+	}
 	req.setTag(tag)
 }
 

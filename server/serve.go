@@ -182,6 +182,9 @@ func (req *request) choose(choices []*route) (*route, error) {
 	if req.child != "" && memberOf(req.snap, req.child) != array {
 		return nil, req.noChildren()
 	}
+	if req.Answers != nil && (req.Request.Header.Get(pageHeader) != "1" || !isOwnPage(req.Request)) {
+		req.form = req.Answers
+	}
 	return choices[i], nil
 }
 

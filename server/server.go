@@ -12,6 +12,7 @@ import (
 	"pickup/internal/rewrite"
 	"pickup/internal/storage"
 	"pickup/server/auth"
+	"pickup/server/envelope"
 	"pickup/server/internal/live"
 	"pickup/server/internal/requestlog"
 	"pickup/server/simulate"
@@ -39,6 +40,9 @@ type Options struct {
 	// Prefix is what the paths of the API begin with, such as /api. The paths of the
 	// service, below /_/, do not have it. "": nothing.
 	Prefix string
+
+	// Answers is the form of lists and records, except for the service's own page. nil: plain.
+	Answers *envelope.Form
 
 	// Routes returns the routes by which paths of the API are rewritten, the prefix
 	// included. It may be called by several goroutines at once, and may return nil. nil: none.

@@ -38,13 +38,17 @@ func (req *request) isConditional() bool {
 	return h["If-Match"] != nil || h["If-None-Match"] != nil
 }
 
-// checkPrecondition checks If-Match and If-None-Match against the current tag. It
-// is called within the transaction, so that no change comes in between.
+// checkPrecondition checks If-Match and If-None-Match against the current tag, with and
+// without the ending of a form. It is called within the transaction, so that no change
+// comes in between.
 func (req *request) checkPrecondition(tag string) error {
-	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && httpx.MatchTag(list, tag, false) == "" {
-		return problem.PreconditionFailed(tag)
+	matches := func(list []string, weak bool) bool {
+		return httpx.MatchTag(list, tag, weak) != "" || httpx.MatchTag(list, req.Answers.Tag(tag), weak) != ""
 	}
-	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && httpx.MatchTag(list, tag, true) != "" {
+	if list := req.Request.Header.Values("If-Match"); len(list) > 0 && !matches(list, false) {
+		return problem.PreconditionFailed(req.form.Tag(tag))
+	}
+	if list := req.Request.Header.Values("If-None-Match"); len(list) > 0 && matches(list, true) {
 		return problem.New(http.StatusPreconditionFailed, "The resource exists and matches If-None-Match.")
 	}
 	return nil
@@ -108,5 +112,5 @@ func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 			return
 		}
 	}
-	req.setTag(httpx.Tag(stored))
+	req.setTag(req.form.Tag(httpx.Tag(stored)))
 }

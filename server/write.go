@@ -196,7 +196,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	if b.array {
 		out = append(out, ']')
 	}
-	req.send(req.Context, status, openapi.JSONType, append(out, '\n'))
+	req.send(req.Context, status, openapi.JSONType, append(req.form.Wrap(out, len(values)), '\n'))
 	return nil
 }
 

@@ -305,6 +305,7 @@ func (s *service) listenPprof(context.Context) (err error) {
 
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
+	form, _ := s.Answers.Form() // Check has returned its error
 	o := server.Options{
 		Auth:          s.users.Auth,
 		User:          s.users.Shown(),
@@ -316,6 +317,7 @@ func (s *service) makeServer(context.Context) error {
 		MaxStale:      s.MaxStale,
 		NoCompression: s.NoCompression,
 		Prefix:        s.Prefix,
+		Answers:       form,
 		Routes:        s.routes,
 		Static:        s.Static,
 		SPA:           s.SPA,

@@ -17,6 +17,7 @@ type typesCommand struct {
 	config.FileArgument
 	config.IDConvention
 	config.ClusterAccess
+	config.Answers
 }
 
 func (c *typesCommand) run(ctx context.Context, e *environment) error {
@@ -43,6 +44,9 @@ func (c *typesCommand) run(ctx context.Context, e *environment) error {
 			return err
 		}
 	}
-	_, err := e.stdout.Write(openapi.TypeScript(db.Snapshot()))
+	form, err := c.Answers.Form()
+	if err == nil {
+		_, err = e.stdout.Write(openapi.TypeScript(db.Snapshot(), form))
+	}
 	return err
 }

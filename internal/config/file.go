@@ -62,6 +62,7 @@ func Parse(name string, text []byte) (c *File, err error) {
 	if err != nil {
 		return nil, Usagef("%s%s: %w", name, configPlace(text, err), err)
 	}
+	answerNames(c.values)
 	return c, nil
 }
 

@@ -44,6 +44,7 @@ type Settings struct {
 	Address       `group:"address"`
 	Transport     `group:"address"`
 	Routing       `group:"paths"`
+	Answers       `group:"paths"`
 	Htpasswd      string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
 	NoAuth        NoAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
 	ReadOnly      bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
@@ -88,7 +89,8 @@ func (s *Settings) Check() error {
 	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
 		return Usagef("--requests=on cannot be used with --no-auth=public: anyone could see the requests of others")
 	}
-	return cmp.Or(s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
+	_, err := s.Answers.Form()
+	return cmp.Or(err, s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
 }
 
 // checkProfiles returns an error if profiles cannot be served at an address.

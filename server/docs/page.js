@@ -10,9 +10,9 @@ SwaggerUIBundle({
   validatorUrl: null,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
-  // Rules for simulated answers do not apply to this page.
+  // Rules for simulated answers do not apply to this page. Answers have the form that it describes.
   requestInterceptor: (request) => {
-    if (new URL(request.url, location.href).origin === location.origin) request.headers["Pickup-Page"] = "1";
+    if (new URL(request.url, location.href).origin === location.origin) request.headers["Pickup-Page"] = "docs";
     return request;
   },
   // A server with --no-page has no page to go back to.

@@ -12,6 +12,7 @@ import (
 	"pickup/internal/describe"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/envelope"
 )
 
 // Options describe the service.
@@ -27,6 +28,7 @@ type Options struct {
 	Findings bool   // findings are listed
 	Requests bool   // requests are recorded
 	Prefix   string // of the paths of the API, without a final slash
+	Answers  *envelope.Form
 
 	// Simulated is Markdown about what is simulated at present, "" for nothing.
 	Simulated string

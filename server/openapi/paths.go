@@ -34,10 +34,12 @@ func (d *apiDocument) resource(r describe.Resource) {
 		}
 	}
 	stored, body := d.examples(r)
-	replacements := append(example("<stored>", stored), example("<body>", body)...)
+	var replacements []string
 	if stored != nil {
-		replacements = append(replacements, `["<stored>"]`, "["+string(stored)+"]")
+		replacements = append(replacements, `["<stored>"]`, string(d.Answers.Wrap(slices.Concat([]byte("["), stored, []byte("]")), 1)))
+		stored, body = d.Answers.Wrap(slices.Clip(stored), 0), d.Answers.Wrap(slices.Clip(body), 0)
 	}
+	replacements = slices.Concat(replacements, example("<stored>", stored), example("<body>", body))
 	if slices.Contains(r.Members, "filters") {
 		replacements = append(replacements, `{"$ref":"#/components/parameters/filters"},`, "")
 	}
@@ -45,7 +47,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 		"<record>", r.Record, "<plural>", plural(r), "<create>", r.Create, "<replace>", r.Replace, "<patch>", r.MergePatch)
 	fill := func(kind string, more ...string) jsontext.Value {
 		text := rawjson.Compact(member(resourceTemplate, kind))
-		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(string(text)))
+		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(d.inForm(string(text))))
 	}
 	for _, kind := range []string{"responses", "requestBodies"} {
 		for quoted, v := range rawjson.Members(fill(kind)) {
@@ -63,6 +65,20 @@ func (d *apiDocument) resource(r describe.Resource) {
 				"<parent path>", url.PathEscape(parent.Collection), "<reference>", quoted(parent.Member)), r.Name, creates)
 		}
 	}
+}
+
+// inForm returns a part of the template with the schemas of lists and records in their form.
+func (d *apiDocument) inForm(template string) string {
+	if d.Answers == nil {
+		return template
+	}
+	var pairs []string
+	for _, name := range []string{"<record>", "<create>", "<replace>", "<patch>"} {
+		one := string(appendDocument(nil, ref(name)))
+		many := `{"type":"array","items":` + one + "}"
+		pairs = append(pairs, `"schema":`+many, `"schema":`+d.Answers.Schema("[]", many), `"schema":`+one, `"schema":`+d.Answers.Schema("{}", one))
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
 }
 
 // quoted returns a text as a part of a JSON string.

@@ -11,6 +11,7 @@ import (
 	"pickup/internal/describe"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/envelope"
 )
 
 const typesHead = `// Types of the records and bodies of pickup, from its current data and rules.
@@ -18,9 +19,9 @@ const typesHead = `// Types of the records and bodies of pickup, from its curren
 
 `
 
-// TypeScript returns the TypeScript declarations for a snapshot.
-func TypeScript(snap *database.Snapshot) []byte {
-	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page"}})
+// TypeScript returns the TypeScript declarations for a snapshot that is answered in a form.
+func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
+	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page", "ListOf", "RecordOf"}})
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -35,7 +36,13 @@ func TypeScript(snap *database.Snapshot) []byte {
 		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
-	w.WriteString(pageType)
+	if list, record := form.Wrap([]byte("[]"), 0), form.Wrap([]byte("{}"), 0); form == nil {
+		w.WriteString(pageType)
+	} else {
+		types := strings.NewReplacer("[]", "T[]", "{}", "T", ":0", ":number")
+		_, _ = types.WriteString(w, "/** The answer with a list. */\nexport type ListOf<T> = "+string(list)+
+			";\n\n/** The answer with a record, and its body. */\nexport type RecordOf<T> = "+string(record)+";\n\n")
+	}
 	w.declare("Problem", member(member(fixedComponents, "schemas"), "Problem"))
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
