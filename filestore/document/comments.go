@@ -71,25 +71,6 @@ func (c commentMap) hasNew(name string, known map[string]int) bool {
 		func(text string) bool { return known[text] == 0 })
 }
 
-// merged returns the comments that the merge of x and y should have, where c, cx and cy
-// are the comments of the base, of x and of y.
-func (c commentMap) merged(cx, cy commentMap, x, y *list) commentMap {
-	want := make(commentMap)
-	for _, side := range []commentMap{cx, cy} {
-		for a := range side {
-			switch {
-			case x.place(a.key) < 0:
-				want[a] = cy[a]
-			case y.place(a.key) < 0:
-				want[a] = cx[a]
-			default:
-				want[a] = mergeComments(c[a], cx[a], cy[a])
-			}
-		}
-	}
-	return want
-}
-
 // mergeComments merges the comments of an item. What both changed is there twice.
 func mergeComments(b, x, y []string) (all []string) {
 	switch {
@@ -109,27 +90,38 @@ func mergeComments(b, x, y []string) (all []string) {
 // setComments gives l, the merge of x and y, the comments that it should have, where b,
 // cx and cy are the comments of the base, of x and of y.
 func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
-	want := b.merged(cx, cy, x, y)
-	// A comment may have moved to another item: it must not be there more often than
-	// in x and in y. One that both have stays, even if nothing wants it.
-	nx, ny, n := cx.count(), cy.count(), make(map[string]int)
-	for i := 0; i <= len(l.items); i++ {
-		for _, a := range []anchor{{l.key(i - 1), true}, {l.key(i), false}} {
-			want[a] = slices.DeleteFunc(slices.Clone(want[a]), func(text string) bool {
-				n[text]++
-				return n[text] > max(nx[text], ny[text])
-			})
+	want := func(a anchor) []string {
+		switch {
+		case x.place(a.key) < 0:
+			return cy[a]
+		case y.place(a.key) < 0:
+			return cx[a]
+		}
+		return mergeComments(b[a], cx[a], cy[a])
+	}
+	wanted := make(map[string]int)
+	for i := range len(l.items) + 1 {
+		for _, text := range slices.Concat(want(anchor{l.key(i - 1), true}), want(anchor{l.key(i), false})) {
+			wanted[text]++
 		}
 	}
-	for i := 0; i <= len(l.items); i++ {
-		with := func(a anchor, now []string) []string {
-			for _, text := range now {
-				if nx[text] > 0 && ny[text] > 0 && n[text] == 0 {
-					want[a] = append(want[a], text)
-				}
+	// A comment may have moved to another item: it must not be there too often.
+	// One that both have stays, even if nothing wants it.
+	nb, nx, ny, n := b.count(), cx.count(), cy.count(), make(map[string]int)
+	with := func(a anchor, now []string) (all []string) {
+		for _, text := range want(a) {
+			if n[text]++; n[text] <= max(nx[text], ny[text], nx[text]+ny[text]-nb[text]) {
+				all = append(all, text)
 			}
-			return want[a]
 		}
+		for _, text := range now {
+			if nx[text] > 0 && ny[text] > 0 && wanted[text] == 0 {
+				all = append(all, text)
+			}
+		}
+		return all
+	}
+	for i := range len(l.items) + 1 {
 		hasTrail, hasLead := l.commentsAt(i)
 		trail, lead := with(anchor{l.key(i - 1), true}, hasTrail), with(anchor{l.key(i), false}, hasLead)
 		if !slices.Equal(trail, hasTrail) || !slices.Equal(lead, hasLead) {

@@ -166,11 +166,11 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 		*lb = list{open: lo.open, keyed: lo.keyed}
 	}
 	switch {
-	case lo.open != 0 && lo.open == lt.open && lo.open == lb.open && s.level <= deepLevel:
-		if lb.keyed && lo.keyed && lt.keyed {
-			return m.list(path, lb, lo, lt, s)
-		}
-		return m.sequence(path, b, o, t, lb, lo, lt, s)
+	case lo.open == 0, lo.open != lt.open, lo.open != lb.open, s.level > deepLevel:
+	case lb.keyed && lo.keyed && lt.keyed, b.value != nil && nameElements(lb, lo, lt):
+		return m.list(path, lb, lo, lt, s)
+	}
+	switch {
 	case sameText(o.value, t.value), sameText(b.value, t.value):
 		return o.value
 	case sameText(b.value, o.value):
@@ -246,11 +246,8 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 			oi, ti = yi, it
 		}
 		switch {
-		case yi == nil && bi == nil:
-		case yi == nil && sameText(bi.value, it.value) && !cx.hasNew(it.key, known):
-			gone[it.key] = true
 		case yi == nil:
-			gone[it.key] = m.deleted(at, !swapped)
+			gone[it.key] = bi != nil && (sameText(bi.value, it.value) && !cx.hasNew(it.key, known) || m.deleted(at, !swapped))
 		case bi == nil && x.open == '[' && !sameText(it.value, yi.value):
 			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
 		case bi != nil && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) && m.moved(at) != "":
@@ -333,20 +330,14 @@ func order(l, b, c *list) (keys []string) {
 	return keys
 }
 
-// sequence merges arrays whose elements have no ids. The edits must be in different
-// places, or inside the same element.
-func (m *merger) sequence(path []string, b, o, t *item, lb, lo, lt *list, s style) []byte {
-	of, ol := changedRange(lb, lo)
-	tf, tl := changedRange(lb, lt)
-	n := len(lb.items)
-	inside := of == tf && ol == of+1 && tl == ol && len(lo.items) == n && len(lt.items) == n
-	switch {
-	case sameText(o.value, t.value), sameText(b.value, t.value):
-		return o.value
-	case sameText(b.value, o.value):
-		return t.value
-	case b.value == nil, lb.comments()+lo.comments()+lt.comments() > 0, ol > tf && tl > of && !inside:
-		return m.conflict(path, "both changed it", o.value, t.value)
+// nameElements gives keys to the elements of arrays that have no ids. It reports false if
+// the edits are not in different places.
+func nameElements(b, o, t *list) bool {
+	of, ol := changedRange(b, o)
+	tf, tl := changedRange(b, t)
+	n := len(b.items)
+	if ol > tf && tl > of || b.comments()+o.comments()+t.comments() > 0 {
+		return false
 	}
 	// An element that a side has not changed has its index in the base for a key.
 	name := func(l *list, from, to int, side string) {
@@ -354,7 +345,7 @@ func (m *merger) sequence(path []string, b, o, t *item, lb, lo, lt *list, s styl
 		for i := range l.items {
 			it := &l.items[i]
 			switch fromEnd := len(l.items) - i; {
-			case i < from, inside:
+			case i < from:
 				it.key = strconv.Itoa(i)
 			case fromEnd <= n-to:
 				it.key = strconv.Itoa(n - fromEnd)
@@ -367,10 +358,10 @@ func (m *merger) sequence(path []string, b, o, t *item, lb, lo, lt *list, s styl
 			}
 		}
 	}
-	name(lb, n, n, "")
-	name(lo, of, ol, "ours")
-	name(lt, tf, tl, "theirs")
-	return m.list(path, lb, lo, lt, s)
+	name(b, n, n, "")
+	name(o, of, ol, "ours")
+	name(t, tf, tl, "theirs")
+	return true
 }
 
 // changedRange returns which elements of b are not in l, from a common beginning to a

@@ -460,7 +460,7 @@ func checkMergedComments(b, o, t *Document, m *Merged) error {
 	}
 	for _, d := range []*Document{m.Ours, m.Theirs} {
 		for c, n := range count(d) {
-			if n > max(no[c], nt[c]) {
+			if n > max(no[c], nt[c], no[c]+nt[c]-nb[c]) {
 				return fmt.Errorf("the comment %q is there %d times", c, n)
 			}
 		}
