@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -71,12 +69,8 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 // changes returns what differs between A and B; path is the file that commits have.
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
 	var docs [2]*document.Document
-	for i, name := range []string{c.A, c.B} {
-		read := readVersion
-		if name == "" && i == 1 {
-			name, read = path, func(context.Context, string, string) ([]byte, error) { return os.ReadFile(path) }
-		}
-		text, err := read(ctx, cmp.Or(name, "HEAD"), path)
+	for i, name := range []string{cmp.Or(c.A, "HEAD"), cmp.Or(c.B, path)} {
+		text, err := readVersion(ctx, name, path)
 		if err != nil {
 			return nil, err
 		}
@@ -100,23 +94,25 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 // file at path in a commit.
 func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 	text, err := os.ReadFile(name)
-	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	switch {
-	case err == nil && notCommit == nil:
-		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit", name, filepath.Base(path))
-	case err == nil || notCommit != nil && !errors.Is(err, fs.ErrNotExist) && !strings.Contains(name, ":"):
+	if name == path {
 		return text, err
 	}
+	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	object, dir := name, "."
-	if !strings.Contains(name, ":") {
+	switch inCommit := strings.Contains(name, ":"); {
+	case err == nil && notCommit == nil:
+		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit", name, filepath.Base(path))
+	case err == nil || notCommit != nil && !inCommit && !errors.Is(err, fs.ErrNotExist):
+		return text, err
+	case !inCommit:
 		object, dir = name+":./"+filepath.Base(path), filepath.Dir(path)
 	}
 	text, err = git(ctx, dir, "cat-file", "blob", object)
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		if notCommit == nil {
-			return nil, fmt.Errorf("the commit %s has no %s", name, path)
-		}
-		return nil, fmt.Errorf("%s is neither a file nor a commit with %s (git: %s)", name, path, bytes.TrimSpace(failed.Stderr))
+	if err != nil && notCommit == nil {
+		return nil, fmt.Errorf("the commit %s has no %s", name, path)
 	}
-	return text, err
+	if err != nil {
+		return nil, fmt.Errorf("%s is neither a file nor a commit with %s (%w)", name, path, err)
+	}
+	return text, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
@@ -57,24 +58,17 @@ func valueOf(c storage.Collection) []byte {
 // databaseText returns contents as the text of a file, laid out as pickup lays out a
 // new one.
 func databaseText(contents []storage.Collection) []byte {
-	text := []byte("{")
-	for i, c := range contents {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(append(text, "\n  "...), quote(c.Name)...), ": "...)
-		if c.Kind != storage.Array || len(c.Elements) == 0 {
-			text = append(text, valueOf(c)...)
-			continue
-		}
-		for j, e := range c.Elements {
-			separator := "[\n    "
-			if j > 0 {
-				separator = ",\n    "
+	var fields []string
+	for _, c := range contents {
+		value := string(valueOf(c))
+		if c.Kind == storage.Array && len(c.Elements) > 0 {
+			var records []string
+			for _, e := range c.Elements {
+				records = append(records, string(rawjson.Compact(e.Value)))
 			}
-			text = append(append(text, separator...), rawjson.Compact(e.Value)...)
+			value = "[\n    " + strings.Join(records, ",\n    ") + "\n  ]"
 		}
-		text = append(text, "\n  ]"...)
+		fields = append(fields, "\n  "+quote(c.Name)+": "+value)
 	}
-	return append(text, "\n}\n"...)
+	return []byte("{" + strings.Join(fields, ",") + "\n}\n")
 }

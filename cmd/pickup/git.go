@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +18,15 @@ import (
 )
 
 // git runs git in a directory and returns its output. No hook of the repository runs.
+// The error has what git says, and its exit code in an exec.ExitError.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = dir
-	return cmd.Output()
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(failed.Stderr))
+	}
+	return out, err
 }
 
 // gitTime is how long a command waits for what git says about a file.
@@ -77,11 +84,8 @@ func indexLocked(ctx context.Context, path string) func() bool {
 	if root == "" {
 		return func() bool { return false }
 	}
-	out, err := git(ctx, root, "rev-parse", "--git-path", "index.lock") // in another work tree, too
-	lock := strings.TrimSpace(string(out))
-	if err != nil {
-		lock = ".git/index.lock"
-	}
+	out, _ := git(ctx, root, "rev-parse", "--git-path", "index.lock") // in another work tree, too
+	lock := cmp.Or(strings.TrimSpace(string(out)), ".git/index.lock")
 	if !filepath.IsAbs(lock) {
 		lock = filepath.Join(root, lock)
 	}
@@ -144,7 +148,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 			continue
 		}
 		if _, err := git(ctx, root, "config", "--local", setting[0], setting[1]); err != nil {
-			return fmt.Errorf("git config: %w", err)
+			return err
 		}
 	}
 	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n", path, e.program())
@@ -176,6 +180,5 @@ func mergesByLines(ctx context.Context, path string) bool {
 		return false
 	}
 	_, err := git(ctx, filepath.Dir(path), "config", "--get", "merge.pickup.driver")
-	_, ran := errors.AsType[*exec.ExitError](err)
-	return ran
+	return err != nil
 }

@@ -84,11 +84,11 @@ func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 			return false, nil, err
 		}
 	}
-	faults := m.staleReferences()
 	merged, err := document.Merge(m.base, m.ours, m.theirs)
 	if err != nil {
 		return false, nil, err
 	}
+	faults := m.staleReferences(merged.Moved)
 	for _, conflict := range merged.Conflicts {
 		m.report("%v", conflict)
 	}
@@ -106,16 +106,12 @@ func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 
 // mergeLines merges as git does without a driver.
 func (c *mergeCommand) mergeLines(ctx context.Context) error {
-	merge := exec.CommandContext(ctx, "git", "merge-file", "-L", "ours", "-L", "base", "-L", "theirs",
+	_, err := git(ctx, ".", "merge-file", "-L", "ours", "-L", "base", "-L", "theirs",
 		"--marker-size", strconv.Itoa(c.MarkerSize), "--", c.Ours, c.Base, c.Theirs)
-	out, err := merge.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() < 128 { // the number of conflicts
 		return errReported
 	}
-	if err != nil {
-		return fmt.Errorf("git merge-file: %w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
+	return err
 }
 
 // A merge is a merge by record.

@@ -153,19 +153,15 @@ func spelledLike(value jsontext.Value, id string) string {
 
 // staleReferences returns the references that one side has added to a record that the
 // other side seems to have under another id by now.
-func (m *merge) staleReferences() (faults []string) {
-	for _, s := range []struct {
-		name, otherName string
-		side, other     *document.Document
-	}{{"theirs", "ours", m.theirs, m.ours}, {"ours", "theirs", m.ours, m.theirs}} {
-		moved := s.other.MovedIDs(m.base)
-		if len(moved) == 0 {
+func (m *merge) staleReferences(moved [2]map[string]string) (faults []string) {
+	names := [2]string{"ours", "theirs"}
+	for i, side := range []*document.Document{m.ours, m.theirs} {
+		if len(moved[1-i]) == 0 {
 			continue
 		}
-		m.rewrite(s.side, records(m.base), nil, func(from, to recordName) string {
-			if now := moved[to.collection][to.id]; now != "" {
-				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s",
-					from, s.name, to, s.otherName, document.Moved(to.collection, to.id, now)))
+		m.rewrite(side, records(m.base), nil, func(from, to recordName) string {
+			if now := moved[1-i][rawjson.Pointer(to.collection, to.id)]; now != "" {
+				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s", from, names[i], to, names[1-i], now))
 			}
 			return ""
 		})

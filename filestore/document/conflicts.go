@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
@@ -67,25 +68,18 @@ func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
 // compare calls differ for the fields in which two lists differ, and for the items that only
 // one of them has; the other one is nil.
 func compare(path []string, a, b *list, differ func(path []string, a, b *item)) {
-	for i := range a.items {
-		it, other := &a.items[i], b.item(a.items[i].key)
-		at := append(path, it.key)
-		if other == nil {
-			differ(at, it, nil)
-			continue
-		}
-		if sameValue(it.value, other.value) {
-			continue
-		}
-		if la, lb := it.list(), other.list(); la.open != 0 && la.open == lb.open && la.keyed && lb.keyed {
-			compare(at, la, lb, differ)
-		} else {
-			differ(at, it, other)
-		}
-	}
-	for i := range b.items {
-		if a.item(b.items[i].key) == nil {
-			differ(append(path, b.items[i].key), nil, &b.items[i])
+	for i, it := range slices.Concat(a.items, b.items) {
+		at, x, y := append(path, it.key), a.item(it.key), b.item(it.key)
+		switch {
+		case x == nil || y == nil:
+			differ(at, x, y)
+		case i >= len(a.items) || sameValue(x.value, y.value): // both have it, or it was compared before
+		default:
+			if la, lb := x.list(), y.list(); la.mixes(lb) {
+				compare(at, la, lb, differ)
+			} else {
+				differ(at, x, y)
+			}
 		}
 	}
 }

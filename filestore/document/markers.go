@@ -117,16 +117,14 @@ func (t *markedText) items(path []string, ours, theirs *list) {
 func (t *markedText) item(path []string, ours, theirs *item) {
 	t.write(ours.gap, theirs.gap)
 	t.write(ours.label, theirs.label)
-	o, h := new(list), new(list)
-	if len(path) <= deepLevel && !bytes.Equal(ours.value, theirs.value) && !t.whole[rawjson.Pointer(path...)] {
-		o, h = ours.list(), theirs.list()
+	if !bytes.Equal(ours.value, theirs.value) && len(path) <= deepLevel && !t.whole[rawjson.Pointer(path...)] {
+		if o, h := ours.list(), theirs.list(); o.mixes(h) && slices.Equal(order(o, h, h), order(h, o, o)) {
+			open, end := []byte{o.open}, []byte{rawjson.Closing(o.open)}
+			t.write(open, open)
+			t.items(path, o, h)
+			t.write(end, end)
+			return
+		}
 	}
-	if o.open == 0 || o.open != h.open || !o.keyed || !h.keyed || !slices.Equal(order(o, h, h), order(h, o, o)) {
-		t.write(ours.value, theirs.value)
-		return
-	}
-	bracket := func(b byte) { t.write([]byte{b}, []byte{b}) }
-	bracket(o.open)
-	t.items(path, o, h)
-	bracket(rawjson.Closing(o.open))
+	t.write(ours.value, theirs.value)
 }

@@ -17,6 +17,10 @@ type Merged struct {
 	Ours      *Document // with our side of each conflict
 	Theirs    *Document // with their side of each conflict
 	Conflicts []Conflict
+
+	// Moved describes the records of the base that seem to have another id in ours and
+	// in theirs by now, by their pointers.
+	Moved [2]map[string]string
 }
 
 // A Conflict is what both edits changed in different ways: a value, a comment, or the
@@ -61,8 +65,8 @@ func Merge(base, ours, theirs *Document) (*Merged, error) {
 			}
 		}
 	}
-	m := &merger{docs: docs, nl: nl}
-	out := new(Merged)
+	out := &Merged{Moved: [2]map[string]string{moved(docs[0], docs[1]), moved(docs[0], docs[2])}}
+	m := &merger{docs: docs, nl: nl, moved: out.Moved}
 	var err error
 	if out.Ours, out.Conflicts, err = m.merge(false); err != nil || len(out.Conflicts) == 0 {
 		out.Theirs = out.Ours
@@ -80,7 +84,7 @@ type merger struct {
 	relaid    bool         // theirs has another layout than base, and ours has not
 	lay       bool         // ours and theirs have different layouts
 	conflicts []Conflict
-	ids       []map[string]map[string]string // MovedIDs of ours and theirs, or nil
+	moved     [2]map[string]string
 }
 
 // merge merges the documents, with their side of each conflict if theirs is set.
@@ -165,9 +169,7 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 	if b.value == nil {
 		*lb = list{open: lo.open, keyed: lo.keyed}
 	}
-	switch {
-	case lo.open == 0, lo.open != lt.open, lo.open != lb.open, s.level > deepLevel:
-	case lb.keyed && lo.keyed && lt.keyed, b.value != nil && nameElements(lb, lo, lt):
+	if s.level <= deepLevel && (lo.mixes(lt) && lo.mixes(lb) || b.value != nil && nameElements(lb, lo, lt)) {
 		return m.list(path, lb, lo, lt, s)
 	}
 	switch {
@@ -199,6 +201,9 @@ func (it *item) list() *list {
 	}
 	return l
 }
+
+// mixes reports whether a merge can take items from both lists, by their keys.
+func (l *list) mixes(o *list) bool { return l.open != 0 && l.open == o.open && l.keyed && o.keyed }
 
 func (a *array) list() *list {
 	l := &list{open: '[', keyed: a.unreachable == 0, items: make([]item, 0, a.elems.Len()), tail: a.tail}
@@ -250,8 +255,8 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 			gone[it.key] = bi != nil && (sameText(bi.value, it.value) && !cx.hasNew(it.key, known) || m.deleted(at, !swapped))
 		case bi == nil && x.open == '[' && !sameText(it.value, yi.value):
 			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
-		case bi != nil && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) && m.moved(at) != "":
-			r.items[i].value = m.conflict(at, "both changed it, and "+Moved(path[0], it.key, m.moved(at)), oi.value, ti.value)
+		case bi != nil && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) && m.movedTo(at) != "":
+			r.items[i].value = m.conflict(at, "both changed it, and "+m.movedTo(at), oi.value, ti.value)
 		default:
 			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
 			if bi == nil {
@@ -298,15 +303,9 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	return r.text()
 }
 
-// moved returns the id that a record seems to have now on either side, or "".
-func (m *merger) moved(path []string) string {
-	if len(path) != 2 {
-		return ""
-	}
-	if m.ids == nil {
-		m.ids = []map[string]map[string]string{m.docs[1].MovedIDs(m.docs[0]), m.docs[2].MovedIDs(m.docs[0])}
-	}
-	return cmp.Or(m.ids[0][path[0]][path[1]], m.ids[1][path[0]][path[1]])
+// movedTo says what id a record seems to have now on either side, "" if it is the same.
+func (m *merger) movedTo(path []string) string {
+	return cmp.Or(m.moved[0][rawjson.Pointer(path...)], m.moved[1][rawjson.Pointer(path...)])
 }
 
 // deleted notes the conflict of an item that one side changed and the other deleted,
@@ -336,7 +335,7 @@ func nameElements(b, o, t *list) bool {
 	of, ol := changedRange(b, o)
 	tf, tl := changedRange(b, t)
 	n := len(b.items)
-	if ol > tf && tl > of || b.comments()+o.comments()+t.comments() > 0 {
+	if b.open != '[' || o.open != '[' || t.open != '[' || ol > tf && tl > of || b.comments()+o.comments()+t.comments() > 0 {
 		return false
 	}
 	// An element that a side has not changed has its index in the base for a key.
