@@ -138,18 +138,21 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
+// pick returns what an edit made of b if only one changed it, or both made the same.
+func pick(same func(a, b []byte) bool, b, o, t []byte) (edited []byte, ok bool) {
+	if same(b, t) || same(o, t) {
+		return o, true
+	}
+	return t, same(b, o)
+}
+
 // around merges a text with comments around a value, which has a bracket or a name, too.
 func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
-	cb, co, ct := commentsIn(b), commentsIn(o), commentsIn(t)
-	switch {
-	case bytes.Equal(t, b), bytes.Equal(o, t):
-		return o
-	case bytes.Equal(o, b):
-		return t
-	case slices.Equal(ct, cb), slices.Equal(co, ct):
-		return o
-	case slices.Equal(co, cb):
-		return t
+	sameComments := func(a, b []byte) bool { return slices.Equal(commentsIn(a), commentsIn(b)) }
+	for _, same := range []func(a, b []byte) bool{bytes.Equal, sameComments} {
+		if edited, ok := pick(same, b, o, t); ok {
+			return edited
+		}
 	}
 	return m.conflict(path, "both changed the comments "+where, o, t)
 }
@@ -159,11 +162,8 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 	if b == nil {
 		b = new(item)
 	}
-	switch {
-	case bytes.Equal(o.value, t.value), bytes.Equal(b.value, t.value):
-		return o.value
-	case bytes.Equal(b.value, o.value):
-		return t.value
+	if edited, ok := pick(bytes.Equal, b.value, o.value, t.value); ok {
+		return edited
 	}
 	lb, lo, lt := b.list(), o.list(), t.list()
 	if b.value == nil {
@@ -172,11 +172,8 @@ func (m *merger) value(path []string, b, o, t *item, s style) []byte {
 	if s.level <= deepLevel && (lo.mixes(lt) && lo.mixes(lb) || b.value != nil && nameElements(lb, lo, lt)) {
 		return m.list(path, lb, lo, lt, s)
 	}
-	switch {
-	case sameText(o.value, t.value), sameText(b.value, t.value):
-		return o.value
-	case sameText(b.value, o.value):
-		return t.value
+	if edited, ok := pick(sameText, b.value, o.value, t.value); ok {
+		return edited
 	}
 	return m.conflict(path, "both changed it", o.value, t.value)
 }
@@ -366,14 +363,8 @@ func nameElements(b, o, t *list) bool {
 // changedRange returns which elements of b are not in l, from a common beginning to a
 // common end.
 func changedRange(b, l *list) (from, to int) {
-	same := func(i, j int) bool { return sameText(b.items[i].value, l.items[j].value) }
-	nb, nl := len(b.items), len(l.items)
-	for from < min(nb, nl) && same(from, from) {
-		from++
-	}
-	for to = nb; to > from && nl-(nb-to) > from && same(to-1, nl-(nb-to)-1); to-- {
-	}
-	return from, to
+	_, head, foot := rawjson.Partners(b.values(), l.values(), "")
+	return head, len(b.items) - foot
 }
 
 // bracket is the key of the brackets of a list, which no item has.
