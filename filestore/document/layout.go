@@ -87,7 +87,7 @@ func (s style) layMembers(l, first *list, others [][]byte, ex examples) {
 				models = append(models, next)
 			}
 			m := models[k]
-			j := m.index(it.name())
+			j := m.place(string(it.name()))
 			if j < 0 {
 				continue
 			}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"pickup/internal/rawjson"
@@ -13,7 +14,6 @@ type list struct {
 	open  byte
 	items []item
 	tail  []byte         // the gap before the closing bracket
-	names map[string]int // made by index
 	keys  map[string]int // made by place
 	keyed bool           // for Merge: all items have keys
 }
@@ -89,19 +89,39 @@ func (l *list) text() []byte {
 // text returns the text of the item with the gap before it.
 func (it item) text() []byte { return concat(it.gap, it.label, it.value) }
 
-// index returns the place of the member called name, or -1. The list must not
-// change between two calls.
-func (l *list) index(name []byte) int {
-	if l.names == nil {
-		l.names = make(map[string]int, len(l.items))
-		for i := range l.items {
-			l.names[string(l.items[i].name())] = i
-		}
+// bracket is the key of the brackets of a list, which no item has.
+const bracket = "\xff"
+
+// key returns the key of the item at i, or bracket outside of the list.
+func (l *list) key(i int) string {
+	if i < 0 || i >= len(l.items) {
+		return bracket
 	}
-	if i, ok := l.names[string(name)]; ok {
+	return l.items[i].key
+}
+
+// place returns the index of the item with a key or a name, or -1. The closing bracket is
+// after the last item. The list must not change between two calls.
+func (l *list) place(key string) int {
+	if l.keys == nil {
+		l.keys = make(map[string]int, len(l.items)+1)
+		for i, it := range l.items {
+			l.keys[cmp.Or(it.key, string(it.name()))] = i
+		}
+		l.keys[bracket] = len(l.items)
+	}
+	if i, ok := l.keys[key]; ok {
 		return i
 	}
 	return -1
+}
+
+// item returns the item with a key, or nil.
+func (l *list) item(key string) *item {
+	if i := l.place(key); i >= 0 {
+		return &l.items[i]
+	}
+	return nil
 }
 
 // gap returns the gap before the item at i, or that before the bracket.

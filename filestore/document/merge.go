@@ -50,7 +50,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0
 	for _, it := range n.items {
-		if i := old.index(it.name()); i >= 0 {
+		if i := old.place(string(it.name())); i >= 0 {
 			last = i + 1
 			continue
 		}
@@ -69,7 +69,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	}
 	for i := range o.items {
 		it := &o.items[i]
-		if j := n.index(it.name()); j >= 0 && old.index(it.name()) >= 0 {
+		if j := n.place(string(it.name())); j >= 0 && old.place(string(it.name())) >= 0 {
 			was := it.value
 			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name()))
 			changed = changed || !bytes.Equal(it.value, was)
@@ -77,7 +77,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	}
 	if len(o.items) > len(n.items) {
 		changed = true
-		o.remove(func(i int) bool { return n.index(o.items[i].name()) < 0 })
+		o.remove(func(i int) bool { return n.place(string(o.items[i].name())) < 0 })
 	}
 	return changed
 }

@@ -157,11 +157,8 @@ func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
 	return m.conflict(path, "both changed the comments "+where, o, t)
 }
 
-// value merges the value of an item. b is nil if both edits added it.
+// value merges the value of an item. b has none if both edits added it.
 func (m *merger) value(path []string, b, o, t *item, s style) []byte {
-	if b == nil {
-		b = new(item)
-	}
 	if edited, ok := pick(bytes.Equal, b.value, o.value, t.value); ok {
 		return edited
 	}
@@ -213,12 +210,11 @@ func (a *array) list() *list {
 // list merges lists whose items have keys.
 func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	// x is the list that is changed, y has the changes.
-	x, y, swapped := o, t, m.relaid
-	if so, sb := order(o, b, t), order(b, o, t); slices.Equal(so, sb) {
-		swapped = swapped || !slices.Equal(order(t, b, o), sb)
-	} else if st := order(t, b, o); slices.Equal(st, sb) || slices.Equal(st, so) || o.open == '{' {
-		swapped = false
-	} else {
+	x, y, swapped := o, t, false
+	switch sb, so, st := order(b, o, t), order(o, b, t), order(t, b, o); {
+	case slices.Equal(so, sb):
+		swapped = m.relaid || !slices.Equal(st, sb)
+	case !slices.Equal(st, sb) && !slices.Equal(st, so) && o.open == '[':
 		m.conflict(path, "both changed the order", nil, nil)
 		swapped = m.theirs
 	}
@@ -236,9 +232,14 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	cb, cx, cy := b.owned(), x.owned(), y.owned()
 	known := cb.count()
 	s = s.in(x)
+	dropped := func(it *item, comments commentMap, byTheirs bool) bool { // from one side, the other deleted it
+		was := b.item(it.key)
+		return was != nil && (sameText(was.value, it.value) && !comments.hasNew(it.key, known) || m.deleted(append(path, it.key), byTheirs))
+	}
 	gone := make(map[string]bool)
 	for i := range x.items {
-		it, bi, yi := &x.items[i], b.item(x.items[i].key), y.item(x.items[i].key)
+		it, yi := &x.items[i], y.item(x.items[i].key)
+		bi := cmp.Or(b.item(it.key), new(item))
 		if yi != nil && bytes.Equal(it.value, yi.value) && bytes.Equal(it.label, yi.label) {
 			continue
 		}
@@ -249,16 +250,13 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 		}
 		switch {
 		case yi == nil:
-			gone[it.key] = bi != nil && (sameText(bi.value, it.value) && !cx.hasNew(it.key, known) || m.deleted(at, !swapped))
-		case bi == nil && x.open == '[' && !sameText(it.value, yi.value):
+			gone[it.key] = dropped(it, cx, !swapped)
+		case bi.value == nil && x.open == '[' && !sameText(it.value, yi.value):
 			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
-		case bi != nil && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value) && m.movedTo(at) != "":
+		case m.movedTo(at) != "" && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value):
 			r.items[i].value = m.conflict(at, "both changed it, and "+m.movedTo(at), oi.value, ti.value)
 		default:
 			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
-			if bi == nil {
-				bi = new(item)
-			}
 			r.items[i].label = m.around(at, "in front of the value", bi.label, oi.label, ti.label)
 		}
 	}
@@ -273,14 +271,9 @@ func (m *merger) list(path []string, b, o, t *list, s style) []byte {
 	for _, it := range y.items {
 		if i := x.place(it.key); i >= 0 {
 			place = next(i + 1)
-			continue
+		} else if !dropped(&it, cy, swapped) {
+			added[place] = append(added[place], it)
 		}
-		if bi := b.item(it.key); bi != nil {
-			if sameText(bi.value, it.value) && !cy.hasNew(it.key, known) || m.deleted(append(path, it.key), swapped) {
-				continue
-			}
-		}
-		added[place] = append(added[place], it)
 	}
 	if len(added) > 0 {
 		s := s.in(r)
@@ -365,41 +358,6 @@ func nameElements(b, o, t *list) bool {
 func changedRange(b, l *list) (from, to int) {
 	_, head, foot := rawjson.Partners(b.values(), l.values(), "")
 	return head, len(b.items) - foot
-}
-
-// bracket is the key of the brackets of a list, which no item has.
-const bracket = "\xff"
-
-// key returns the key of the item at i, or bracket outside of the list.
-func (l *list) key(i int) string {
-	if i < 0 || i >= len(l.items) {
-		return bracket
-	}
-	return l.items[i].key
-}
-
-// place returns the index of the item with a key, or -1. The closing bracket is after the
-// last item. The list must not change between two calls.
-func (l *list) place(key string) int {
-	if l.keys == nil {
-		l.keys = make(map[string]int, len(l.items)+1)
-		for i := range l.items {
-			l.keys[l.items[i].key] = i
-		}
-		l.keys[bracket] = len(l.items)
-	}
-	if i, ok := l.keys[key]; ok {
-		return i
-	}
-	return -1
-}
-
-// item returns the item with a key, or nil.
-func (l *list) item(key string) *item {
-	if i := l.place(key); i >= 0 {
-		return &l.items[i]
-	}
-	return nil
 }
 
 // sameText reports whether two values are the same but for white space and trailing
