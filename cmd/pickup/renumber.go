@@ -34,34 +34,32 @@ func records(d *document.Document) map[recordName]jsontext.Value {
 // renumber gives each record that theirs has added under the same number as ours the next
 // number of its collection, also in the references that theirs has added or changed.
 func (m *merge) renumber() error {
-	base, ours := records(m.base), records(m.ours)
-	contents := m.theirs.Contents()
-	var added []recordName // by both
-	for _, c := range contents {
-		for _, e := range c.Elements {
-			r := recordName{c.Name, e.Key}
-			if other, ok := ours[r]; ok && base[r] == nil && !rawjson.Equal(other, e.Value) {
-				added = append(added, r)
-			}
-		}
-	}
-	if len(added) == 0 {
-		return nil
-	}
+	base, ours, theirs := records(m.base), records(m.ours), records(m.theirs)
 	last := make(map[string]int) // number in each collection
-	for _, side := range []map[recordName]jsontext.Value{base, ours, records(m.theirs)} {
+	for _, side := range []map[recordName]jsontext.Value{base, ours, theirs} {
 		for r := range side {
 			if n, err := strconv.Atoi(r.id); err == nil {
 				last[r.collection] = max(last[r.collection], n)
 			}
 		}
 	}
+	var added []recordName // by both
 	ids := make(map[recordName]string)
-	for _, r := range added { // an id that is no number was chosen, and stays a conflict
-		if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[r.collection] < math.MaxInt {
-			last[r.collection]++
-			ids[r] = strconv.Itoa(last[r.collection])
+	for _, c := range m.theirs.Contents() {
+		for _, e := range c.Elements {
+			r := recordName{c.Name, e.Key}
+			if ours[r] == nil || base[r] != nil || rawjson.Equal(ours[r], e.Value) {
+				continue
+			}
+			// An id that is no number was chosen, and stays a conflict.
+			if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[c.Name] < math.MaxInt {
+				last[c.Name]++
+				added, ids[r] = append(added, r), strconv.Itoa(last[c.Name])
+			}
 		}
+	}
+	if len(added) == 0 {
+		return nil
 	}
 	references := make(map[recordName]int)
 	changes := m.rewrite(m.theirs, base, ids, func(_, to recordName) string {
@@ -78,13 +76,9 @@ func (m *merge) renumber() error {
 		return err
 	}
 	for _, r := range added {
-		if ids[r] != "" {
-			m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
-		}
+		m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
 	}
-	if len(ids) > 0 {
-		m.report("merge the result back into the other branch before you go on there, where the old numbers are in use")
-	}
+	m.report("merge the result back into the other branch before you go on there, where the old numbers are in use")
 	return nil
 }
 

@@ -175,9 +175,6 @@ func commentsIn(text []byte) (all []string) {
 			i = rawjson.SkipString(text, i)
 		case '/':
 			end := rawjson.SkipComment(text, i)
-			if end < 0 {
-				end = len(text)
-			}
 			all = append(all, strings.TrimRight(string(text[i:end]), " \t\r"))
 			i = end
 		default:

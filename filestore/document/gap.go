@@ -52,9 +52,6 @@ func scanGap(gap []byte) gapScan {
 			i++
 		case '/':
 			end := rawjson.SkipComment(gap, i)
-			if end < 0 {
-				end = len(gap)
-			}
 			s.comments++
 			s.closed = gap[i+1] == '/'
 			if s.closed && s.breaks == 0 {
@@ -251,9 +248,6 @@ func withoutComments(gap []byte) []byte {
 		switch c := gap[i]; {
 		case c == '/':
 			end := rawjson.SkipComment(gap, i)
-			if end < 0 {
-				end = len(gap)
-			}
 			dropped = true
 			i = end
 			for i < len(gap) && (gap[i] == ' ' || gap[i] == '\t') && len(bytes.TrimRight(out, spaces)) < len(out) {
