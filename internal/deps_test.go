@@ -15,7 +15,7 @@ var floors = []string{
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe filestore etcdstore",
-	"internal/lint server/auth server/openapi server/page server/simulate",
+	"internal/fake internal/lint server/auth server/openapi server/page server/simulate",
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
 	"server/internal/live",

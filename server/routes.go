@@ -55,6 +55,8 @@ var routes = []route{
 	// Back to an earlier state.
 	{path: openapi.UndoPath, post: (*request).undo},
 	{path: openapi.ResetPath, post: (*request).reset},
+	// Made-up records.
+	{path: openapi.GeneratePath, post: (*request).generate},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.

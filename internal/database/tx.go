@@ -62,6 +62,11 @@ func (tx *Tx) From(session string) { tx.session = session }
 // revision.
 func (tx *Tx) IsChanged() bool { return len(tx.changes) > 0 }
 
+// Repeat makes the times and the random ids that tx writes the same for each seed and time.
+func (tx *Tx) Repeat(seed uint64, now time.Time) {
+	tx.source, tx.time = newSource(now, &seed), now
+}
+
 // array returns the collection for writing.
 func (tx *Tx) array(name string) (*collection, error) {
 	c, err := tx.snap.array(name)

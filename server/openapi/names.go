@@ -20,6 +20,7 @@ const (
 	ChangesPath   = "/_/changes"
 	UndoPath      = "/_/undo"
 	ResetPath     = "/_/reset"
+	GeneratePath  = "/_/generate"
 	SnapshotsPath = "/_/snapshots"
 	SimulatePath  = "/_/simulate"
 	HoldsPath     = "/_/holds"

@@ -1,0 +1,160 @@
+package fake
+
+import (
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
+)
+
+// A place is what is known about the values of a field, or about the elements of an array: what
+// all schemas that apply there say. What they say of values that are hardly ever met, such as
+// contains, is left to the check of the record.
+type place struct {
+	name     string                // of the field
+	hint     string                // that it gives, see hints
+	sample   func() jsontext.Value // returns the value that a record has there, nil if it has none
+	required bool
+	schemas  []jsontext.Value // that were not read yet
+
+	enum         []jsontext.Value // nil: any value
+	types        []string         // nil: any type
+	format, form string           // and its hint
+	patterns     []*regexp.Regexp
+	pattern      string // the text of one
+	examples     []jsontext.Value
+	least, most  float64
+	multiple     float64
+	shortest     int // of characters or elements
+	longest      int
+	distinct     bool // elements
+	fields       []*place
+	element      *place
+}
+
+func newPlace(name, owner string, sample func() jsontext.Value) *place {
+	return &place{name: name, hint: hintOf(name, owner), sample: sample, least: math.Inf(-1), most: math.Inf(1), longest: math.MaxInt}
+}
+
+// field returns the place of a field of objects.
+func (p *place) field(name string) *place {
+	for _, f := range p.fields {
+		if f.name == name {
+			return f
+		}
+	}
+	p.fields = append(p.fields, newPlace(name, p.name, func() jsontext.Value {
+		v, _ := rawjson.Member(p.sample(), name)
+		return v
+	}))
+	return p.fields[len(p.fields)-1]
+}
+
+// allows reports whether the schemas name a type.
+func (p *place) allows(kind string) bool { return slices.Contains(p.types, kind) }
+
+// open returns the place with what its schemas say.
+func (g *generator) open(p *place) *place {
+	for _, s := range p.schemas {
+		g.read(p, s)
+	}
+	p.schemas = nil
+	return p
+}
+
+// read adds what a schema says, and one branch of those from which values may choose.
+func (g *generator) read(p *place, s jsontext.Value) {
+	for quoted, v := range rawjson.Members(s) {
+		text, _ := rawjson.Text(v)
+		number, _ := strconv.ParseFloat(text, 64) // one that is too large is infinite
+		list := slices.Collect(rawjson.Elements(v))
+		switch rawjson.Unquote(quoted) {
+		case "$ref":
+			if to, err := url.PathUnescape(text); err == nil && (to == "#" || strings.HasPrefix(to, "#/")) {
+				g.read(p, rawjson.At(g.doc, to[1:]))
+			}
+		case "allOf":
+			for _, s := range list {
+				g.read(p, s)
+			}
+		case "oneOf", "anyOf":
+			g.read(p, pick(g, list))
+			g.varies = true
+		case "if":
+			g.varies = true
+			branch := "else"
+			if g.IntN(2) == 0 {
+				branch = "then"
+				g.read(p, v)
+			}
+			v, _ = rawjson.Member(s, branch)
+			g.read(p, v)
+		case "const":
+			p.enum = []jsontext.Value{v}
+		case "enum":
+			old, _ := rawjson.Member(s, "x-historic")
+			historic := slices.Collect(rawjson.Elements(old))
+			p.enum = slices.DeleteFunc(list, func(e jsontext.Value) bool {
+				return isOneOf(e, historic) || p.enum != nil && !isOneOf(e, p.enum)
+			})
+		case "type":
+			if p.types = nil; text != "" {
+				p.types = []string{text}
+			}
+			for _, e := range list {
+				p.types = append(p.types, rawjson.Unquote(e))
+			}
+		case "format":
+			p.format, p.form = text, hintOf(text, "")
+		case "pattern":
+			if re, err := regexp.Compile(text); err == nil {
+				p.patterns, p.pattern = append(p.patterns, re), text
+			}
+		case "examples":
+			p.examples = list
+		case "minimum":
+			p.least = max(p.least, number)
+		case "maximum":
+			p.most = min(p.most, number)
+		case "exclusiveMinimum":
+			p.least = max(p.least, math.Nextafter(number, math.Inf(1)))
+		case "exclusiveMaximum":
+			p.most = min(p.most, math.Nextafter(number, math.Inf(-1)))
+		case "multipleOf":
+			p.multiple = max(p.multiple, number)
+		case "minLength", "minItems":
+			p.shortest = max(p.shortest, int(number))
+		case "maxLength", "maxItems":
+			p.longest = min(p.longest, int(number))
+		case "uniqueItems":
+			p.distinct = p.distinct || v.Kind() == 't'
+		case "properties":
+			for quoted, s := range rawjson.Members(v) {
+				f := p.field(rawjson.Unquote(quoted))
+				f.schemas = append(f.schemas, s)
+			}
+		case "items":
+			if p.element == nil {
+				p.element = newPlace(spell.Singular(p.name), "", func() jsontext.Value {
+					return pick(g, slices.Collect(rawjson.Elements(p.sample())))
+				})
+			}
+			p.element.schemas = append(p.element.schemas, v)
+		}
+	}
+	required, _ := rawjson.Member(s, "required")
+	for name := range rawjson.Elements(required) { // after the properties, which say the order
+		p.field(rawjson.Unquote(name)).required = true
+	}
+}
+
+func isOneOf(v jsontext.Value, list []jsontext.Value) bool {
+	return slices.ContainsFunc(list, func(e jsontext.Value) bool { return rawjson.Equal(e, v) })
+}

@@ -1,0 +1,258 @@
+package fake
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+)
+
+const deepest = 6 // level with optional values
+
+// object makes an object. At level 0 it is the record.
+func (g *generator) object(p *place, level int) jsontext.Value {
+	names, values := []string{}, []jsontext.Value{}
+	for _, f := range p.fields {
+		var v jsontext.Value
+		if g.open(f); level == 0 {
+			v = g.member(f)
+		} else if f.required || level < deepest && g.includes(p, f) {
+			v = g.value(f, level+1)
+		}
+		if v != nil {
+			names, values = append(names, f.name), append(values, v)
+		}
+	}
+	out := []byte("{")
+	for i, name := range names {
+		for _, period := range periods {
+			begin := strings.Replace(strings.ToLower(name), period[1], period[0], 1)
+			if j := slices.IndexFunc(names, func(n string) bool { return strings.ToLower(n) == begin }); j >= 0 && j != i {
+				values[i] = g.after(values[j], values[i])
+			}
+		}
+		out = rawjson.AppendMember(out, name, values[i])
+	}
+	return append(out, '}')
+}
+
+// value makes a value.
+func (g *generator) value(p *place, level int) jsontext.Value {
+	known, kind := g.known(g.open(p), ""), "string"
+	switch {
+	case len(p.enum) > 0:
+		if isOneOf(known, p.enum) && g.IntN(5) > 0 {
+			return known
+		}
+		return pick(g, p.enum)
+	case known.Kind() == 'n' && (p.types == nil || p.allows("null")):
+		return known
+	case len(p.types) > 0:
+		if kind = p.types[0]; kind == "null" || known.Kind() == '0' && p.allows("number") {
+			kind = p.types[len(p.types)-1]
+		}
+	case p.fields != nil:
+		kind = "object"
+	case p.element != nil:
+		kind = "array"
+	case p.multiple > 0 || p.least > math.Inf(-1) || p.most < math.Inf(1) || known.Kind() == '0':
+		kind = "number"
+	}
+	switch kind {
+	case "null":
+		return jsontext.Value("null")
+	case "boolean":
+		if v := g.known(p, "tf"); v != nil {
+			return v
+		}
+		return strconv.AppendBool(nil, g.IntN(2) == 0)
+	case "integer", "number":
+		return g.number(p, kind == "integer")
+	case "array":
+		return g.array(p, level)
+	case "object":
+		return g.object(p, level)
+	}
+	return quote(g.text(p))
+}
+
+// known returns a value that a record has, of one of the kinds unless that is "". It returns
+// nil if it finds none.
+func (g *generator) known(p *place, kinds string) jsontext.Value {
+	for try := 0; len(g.samples) > 0 && try < tries; try++ {
+		if v := p.sample(); v != nil && (kinds == "" || strings.IndexByte(kinds, byte(v.Kind())) >= 0) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (g *generator) array(p *place, level int) jsontext.Value {
+	n, who := p.shortest, g.who
+	if p.element == nil {
+		p.element = newPlace(p.name, "", func() jsontext.Value { return nil })
+	} else if level < deepest {
+		n += g.IntN(4)
+	}
+	var list []jsontext.Value
+	for try := 0; len(list) < min(n, p.longest) && try < n+tries; try++ {
+		g.who = nil
+		if v := g.value(p.element, level+1); !p.distinct || !isOneOf(v, list) {
+			list = append(list, v)
+		}
+	}
+	g.who = who
+	return array(list)
+}
+
+// number makes a number within the bounds, like those of the records or of the name.
+func (g *generator) number(p *place, integer bool) jsontext.Value {
+	low, high, decimals := 0.0, 1000.0, 2
+	fmt.Sscanf(g.fill(p.hint), "#%g %g %d", &low, &high, &decimals) // or else it says nothing of numbers
+	if a, b := g.known(p, "0"), g.known(p, "0"); a != nil && b != nil {
+		x, _ := strconv.ParseFloat(string(a), 64)
+		y, _ := strconv.ParseFloat(string(b), 64)
+		_, fraction, _ := strings.Cut(string(a), ".")
+		low, high, decimals = min(x, y), max(x, y), min(len(fraction), 9)
+	}
+	if low = max(low, p.least); low > p.most { // the schema knows better
+		low = max(p.least, p.most-100)
+	}
+	if high = min(high, p.most); high < low {
+		high = min(low+100, p.most)
+	}
+	for !integer && high > low && decimals < 9 && math.Pow10(-decimals) > (high-low)/2 {
+		decimals++
+	}
+	if integer {
+		decimals = 0
+	}
+	unit := math.Pow10(-decimals)
+	if p.multiple > 0 && (!integer || p.multiple == math.Trunc(p.multiple)) {
+		unit, decimals = p.multiple, -1
+	}
+	at := func(k float64) (f float64) {
+		f, _ = strconv.ParseFloat(strconv.FormatFloat(k*unit, 'f', decimals, 64), 64)
+		return f
+	}
+	first, last := math.Floor(low/unit), math.Ceil(high/unit)
+	if at(first) < low {
+		first++
+	}
+	if at(last) > high {
+		last--
+	}
+	return strconv.AppendFloat(nil, at(first+math.Floor(g.Float64()*max(last-first+1, 1))), 'f', decimals, 64)
+}
+
+// text makes a string.
+func (g *generator) text(p *place) string {
+	hinted, known := func() string { return g.expand(p.hint) }, func() string { return plain(g.known(p, `"`)) }
+	if strings.HasPrefix(p.hint, "{Words}") { // the records know better
+		hinted, known = known, hinted
+	}
+	ways := []func() string{func() string { return g.time(p) }, func() string { return g.expand(p.form) }, hinted, known,
+		func() string { return g.match(p.pattern) }, func() string { return plain(pick(g, p.examples)) }, func() string { return g.words(1 + g.IntN(3)) }}
+	for _, way := range ways {
+		for range tries {
+			s := way()
+			if n := utf8.RuneCountInString(s); s != "" && n >= p.shortest && n <= p.longest &&
+				!slices.ContainsFunc(p.patterns, func(re *regexp.Regexp) bool { return !re.MatchString(s) }) {
+				return s
+			} else if s == "" {
+				break
+			}
+		}
+	}
+	s := g.words(1 + p.shortest/2) // each has more than two letters, with the space
+	return strings.ReplaceAll(s[:min(len(s), max(p.shortest, min(p.longest, 20)))], " ", "-")
+}
+
+// match returns a string that an expression matches, apart from its assertions.
+func (g *generator) match(expression string) string {
+	re := g.expressions[expression]
+	if re == nil {
+		re, _ = syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
+		g.expressions[expression] = re
+	}
+	var b strings.Builder
+	g.walk(&b, re)
+	return b.String()
+}
+
+func (g *generator) walk(b *strings.Builder, re *syntax.Regexp) {
+	least, most := 1, 1
+	switch re.Op {
+	case syntax.OpLiteral:
+		b.WriteString(string(re.Rune))
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.WriteRune(g.letter(re.Rune))
+	case syntax.OpAlternate:
+		re = &syntax.Regexp{Sub: []*syntax.Regexp{pick(g, re.Sub)}}
+	case syntax.OpStar:
+		least, most = 0, 3
+	case syntax.OpPlus:
+		most = 5
+	case syntax.OpQuest:
+		least = 0
+	case syntax.OpRepeat:
+		if least, most = re.Min, re.Max; most < 0 {
+			most = least + 4
+		}
+	}
+	for range least + g.IntN(most-least+1) {
+		for _, sub := range re.Sub {
+			g.walk(b, sub)
+		}
+	}
+}
+
+// letter returns a character of ranges, a letter or a digit if they have one.
+func (g *generator) letter(ranges []rune) rune {
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	for try := range 2 * len(plain) { // of the second half, each
+		c := rune(plain[(g.IntN(len(plain))+try)%len(plain)])
+		for i := 0; i < len(ranges); i += 2 {
+			if ranges[i] <= c && c <= ranges[i+1] {
+				return c
+			}
+		}
+	}
+	if len(ranges) == 0 {
+		return 'x'
+	}
+	return ranges[0]
+}
+
+// array returns an array of values.
+func array(values []jsontext.Value) jsontext.Value {
+	out := []byte("[")
+	for _, v := range values {
+		out = append(rawjson.AppendComma(out), v...)
+	}
+	return append(out, ']')
+}
+
+// plain returns the text of a string, "" for another value.
+func plain(v jsontext.Value) string {
+	text, _ := rawjson.Text(v)
+	return text
+}
+
+func quote(s string) jsontext.Value { return rawjson.AppendQuote(nil, s) }
+
+// pick returns one of a list, the zero value of none.
+func pick[T any](g *generator, list []T) (one T) {
+	if len(list) > 0 {
+		one = list[g.IntN(len(list))]
+	}
+	return one
+}
