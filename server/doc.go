@@ -5,8 +5,7 @@
 // for the revision that it asks for (freshness.go), and calls a handler. The handlers of a
 // resource are in a file with its name, and nothing but routes.go refers to them: read.go,
 // list.go and write.go have the handlers for data; index.go, changes.go, undo.go,
-// generate.go, snapshots.go, findings.go,
-// values.go, requests.go, sessions.go, holds.go, rules.go (of /_/simulate), status.go,
+// generate.go, snapshots.go, findings.go, values.go, requests.go, sessions.go, holds.go, rules.go (of /_/simulate), status.go,
 // health.go, metrics.go, openapi.go (all descriptions) and pages.go those for the service.
 // They use request.go, the request; query.go and body.go, which parse what was sent;
 // update.go, one transaction; and send.go, tag.go and errors.go, the answers. No files refer

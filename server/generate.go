@@ -38,13 +38,13 @@ func (req *request) generate() error {
 	}{Seed: rand.Uint64N(1_000_000), Records: make(map[string][]jsontext.Value)}
 	if v := body["seed"]; v != nil {
 		if answer.Seed, err = strconv.ParseUint(string(v), 10, 53); err != nil { // as JavaScript has them
-			return problem.WrongShapeAt("/seed", "must be a natural number below 2^53, as in 7")
+			return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
 		}
 	}
 	now := time.Now()
 	if text, ok := rawjson.Text(body["now"]); ok {
 		if now, err = time.Parse(time.RFC3339, text); err != nil {
-			return problem.WrongShapeAt("/now", "must be a time such as 2026-01-31T12:00:00Z")
+			return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
 		}
 	}
 	counts, err := req.counts(body["collections"])
@@ -108,11 +108,11 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 		name := rawjson.Unquote(quoted)
 		n, err := strconv.Atoi(string(v))
 		if err != nil || n < 1 {
-			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), "must be how many records to make, as in 50")
+			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), "the number of records must be 1 or more, as in 50")
 		}
 		switch total = min(total, most) + n; memberOf(req.snap, name) {
 		case object:
-			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), name+" is an object, not a collection")
+			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), strconv.Quote(name)+" is an object, not a collection")
 		case nothing:
 			return nil, req.noCollection(req.snap, name)
 		}
@@ -120,9 +120,9 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 	}
 	switch {
 	case counts == nil:
-		return nil, problem.WrongShapeAt("/collections", `must be an object with the number of records of each collection, as in {"schedules": 50}`)
+		return nil, problem.WrongShapeAt("/collections", `collections must be an object with the number of records of each collection, as in {"schedules": 50}`)
 	case total > most:
-		return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make %d records at most. Send several, or use pickup generate.", most))
+		return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make at most %d records. Send several, or use pickup generate.", most))
 	}
 	return counts, nil
 }
