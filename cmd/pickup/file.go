@@ -60,14 +60,16 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 	return nil, err
 }
 
-// realPath returns the absolute path of a file without links, or path if it cannot be
-// found out.
+// realPath returns the absolute path of a file, which need not exist, without links.
 func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
 	}
 	return path
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"pickup/internal/config"
 	"pickup/internal/lint"
 )
 
@@ -112,9 +111,6 @@ const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 func setUpGit(ctx context.Context, e *environment, path string) error {
 	real := realPath(path)
 	root := repository(filepath.Dir(real))
-	if root == "" {
-		return config.Usagef("%s is in no git repository (to make one: git init)", path)
-	}
 	files := []string{real}
 	if schema, err := lint.SchemaPath(real, ""); err == nil {
 		files = append(files, schema)
@@ -150,6 +146,9 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 		if _, err := git(ctx, root, "config", "--local", setting[0], setting[1]); err != nil {
 			return err
 		}
+	}
+	if _, err := exec.LookPath("pickup"); err != nil && e.program() == "pickup" {
+		fmt.Fprintln(e.stdout, ".git/config: git runs pickup from the PATH, where it is not yet")
 	}
 	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n", path, e.program())
 	return nil

@@ -37,7 +37,10 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	made := isNew(path)
-	if c.Git && !made {
+	switch {
+	case c.Git && repository(filepath.Dir(realPath(path))) == "":
+		return config.Usagef("%s is in no git repository (to make one: git init)", path)
+	case c.Git && !made:
 		return setUpGit(ctx, e, path)
 	}
 	rules, err := lint.LoadSchema(path, "")
