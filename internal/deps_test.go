@@ -14,7 +14,7 @@ var floors = []string{
 	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
-	"internal/describe filestore etcdstore",
+	"internal/describe internal/source filestore etcdstore",
 	"internal/fake internal/lint server/auth server/openapi server/page server/simulate",
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
@@ -43,7 +43,7 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/alecthomas/kong", packages: "internal/config cmd/pickup"},
 	{path: "github.com/lmittmann/tint", packages: "cmd/pickup"},
 	{path: "github.com/pelletier/go-toml/", packages: "internal/config"},
-	{path: "pickup/filestore", packages: "filestore filestore/document filestore/internal/disk cmd/pickup"},
+	{path: "pickup/filestore", packages: "filestore filestore/document filestore/internal/disk internal/source cmd/pickup"},
 }
 
 // TestImports checks what each package imports outside its tests.

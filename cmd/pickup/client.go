@@ -28,10 +28,16 @@ type client struct {
 // A refusedError is an answer of a server that is not a success.
 type refusedError struct {
 	status int
-	detail string // a sentence of the server
+	problem
 }
 
-func (e *refusedError) Error() string { return e.detail }
+// A problem is what an answer of a server says is wrong (RFC 9457).
+type problem struct {
+	Detail string // a sentence
+	Errors []struct{ Pointer, Detail string }
+}
+
+func (e *refusedError) Error() string { return e.Detail }
 
 // openOrAsk returns the store of a file that exists, to write it, or else a client of the
 // server that has the file.
@@ -91,7 +97,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	case resp.StatusCode == http.StatusUnauthorized:
 		return nil, nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
 	case resp.StatusCode >= 300:
-		return nil, nil, &refusedError{resp.StatusCode, detail(resp)}
+		return nil, nil, &refusedError{resp.StatusCode, problemOf(resp)}
 	}
 	answer, err := io.ReadAll(resp.Body)
 	return answer, resp.Header, err

@@ -67,7 +67,7 @@ func TestOpenOrAsk(t *testing.T) {
 		t.Fatalf("the client is %+v", c)
 	}
 	_, _, err := c.send(t.Context(), http.MethodPatch, c.prefix+"/db", []byte("[]"), "Prefer", "tx=rollback")
-	if refused, ok := err.(*refusedError); !ok || refused.status != http.StatusConflict || refused.detail != "PATCH /api/db has tx=rollback." {
+	if refused, ok := err.(*refusedError); !ok || refused.status != http.StatusConflict || refused.Detail != "PATCH /api/db has tx=rollback." {
 		t.Errorf("the error is %#v", err)
 	}
 	held.Close()

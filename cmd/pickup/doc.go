@@ -6,7 +6,7 @@
 //	pickup types [FILE]           print TypeScript types of the data in FILE
 //	pickup diff [A] [B]           print what differs between two files or commits
 //	pickup merge BASE OURS THEIRS merge two edits of a file into OURS
-//	pickup import FILE CLUSTER    copy FILE into a database in etcd
+//	pickup import SOURCE [FILE]   import CSV or JSON into FILE, or copy a file into etcd
 //	pickup export CLUSTER [FILE]  write a database in etcd to FILE
 //	pickup tail [URL]             print the changes of a running server as they happen
 //	pickup passwd NAME            print a line for --htpasswd

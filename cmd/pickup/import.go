@@ -18,29 +18,45 @@ import (
 	"pickup/internal/storage"
 )
 
-// An importCommand copies a file and its schema into a cluster.
+// An importCommand imports CSV, JSON or a HAR file into a database, or copies a file and
+// its schema into a cluster.
 type importCommand struct {
-	File    string `arg:"" help:"The JSON file to import."`
-	Cluster string `arg:"" help:"Where to put the database, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
-	Replace bool   `help:"Make an existing database equal to the file, in one step."`
-	Rules   string `placeholder:"FILE" help:"The schema to import instead of the file's own."`
+	Source  string   `arg:"" help:"The file to import: CSV, JSON, or a HAR file of a browser. For a database in etcd, a file to copy."`
+	Target  string   `arg:"" optional:"" help:"The JSON file to import into ($PICKUP_DB; db.json), or where to put a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
+	Replace bool     `help:"Replace records that are there with the same id. In etcd: make an existing database equal to the file, in one step."`
+	Only    []string `placeholder:"NAMES" help:"Import these collections and objects only, as in posts,comments."`
+	DryRun  bool     `help:"Say what would be imported, and import nothing."`
+	Rules   string   `placeholder:"FILE" help:"The schema to copy into etcd instead of the file's own."`
 	config.ClusterAccess
 	config.IDConvention
 }
 
 func (c *importCommand) run(ctx context.Context, e *environment) error {
-	store, err := openCluster(e, c.Cluster, c.ClusterAccess, etcdstore.Options{})
+	switch {
+	case !etcdstore.IsURL(c.Target) && c.Rules != "":
+		return config.Usagef("--rules is for a database in etcd")
+	case !etcdstore.IsURL(c.Target):
+		return c.importData(ctx, e)
+	case c.DryRun || c.Only != nil:
+		return config.Usagef("--only and --dry-run are for files, not for a database in etcd")
+	}
+	return c.copy(ctx, e)
+}
+
+// copy copies a file and its schema into a cluster.
+func (c *importCommand) copy(ctx context.Context, e *environment) error {
+	store, err := openCluster(e, c.Target, c.ClusterAccess, etcdstore.Options{})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	// The lock keeps servers away that could write meanwhile.
-	file, err := openFile(ctx, e, c.File, filestore.Options{MustExist: true})
+	file, err := openFile(ctx, e, c.Source, filestore.Options{MustExist: true})
 	if err != nil {
 		return err
 	}
 	defer file.Close() // nothing was written
-	if err := await(ctx, store, c.Cluster, e.log()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := await(ctx, store, c.Target, e.log()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	rules, text, err := c.rules(file)
@@ -64,9 +80,9 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 		rev, err = c.replace(ctx, store, from, text, idMember)
 	}
 	if err != nil {
-		return clusterError(err, c.Cluster)
+		return clusterError(err, c.Target)
 	}
-	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Cluster, c.File, rev)
+	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Target, c.Source, rev)
 	return nil
 }
 
@@ -74,8 +90,8 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, error) {
 	path, err := c.Rules, error(nil)
 	if path == "" {
-		if path, err = lint.SchemaPath(c.File, lint.Declared(file)); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.File, err)
+		if path, err = lint.SchemaPath(c.Source, lint.Declared(file)); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.Source, err)
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -118,7 +134,7 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 		case !errors.Is(err, storage.ErrConflict):
 			return rev, err
 		case time.Since(start) > replaceTime:
-			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.Cluster)
+			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.Target)
 		}
 	}
 }

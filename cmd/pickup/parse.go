@@ -26,7 +26,7 @@ type grammar struct {
 	Types      typesCommand      `cmd:"" help:"Print TypeScript types of the records and bodies of a file, as a server has them at /_/types.d.ts."`
 	Diff       diffCommand       `cmd:"" help:"Print what differs between two files or commits, by record. The exit code is 0 if nothing does, 1 if something does."`
 	Merge      mergeCommand      `cmd:"" help:"Merge two edits of a file into OURS, by record. git runs it after pickup init --git."`
-	Import     importCommand     `cmd:"" help:"Copy a file and its schema into a database in an etcd cluster."`
+	Import     importCommand     `cmd:"" help:"Import CSV or JSON into a file, or copy a file and its schema into a database in an etcd cluster."`
 	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its schema, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
@@ -180,7 +180,7 @@ Commands:
   types [FILE]            print TypeScript types of the data in FILE
   diff [A] [B]            print what differs between two files or commits
   merge BASE OURS THEIRS  merge two edits of a file into OURS
-  import FILE CLUSTER     copy FILE and its schema into a database in etcd
+  import SOURCE [FILE]    import CSV or JSON into FILE, or copy a file into etcd
   export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen
   passwd NAME             print a line for --htpasswd

@@ -166,8 +166,11 @@ func refusal(req *http.Request, resp *http.Response) error {
 }
 
 // detail returns what the problem in a response says or, without one, the status.
-func detail(resp *http.Response) string {
-	var problem struct{ Detail string }                                 // RFC 9457
-	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&problem) // an error leaves it empty
-	return cmp.Or(problem.Detail, resp.Status)
+func detail(resp *http.Response) string { return problemOf(resp).Detail }
+
+// problemOf returns the problem in a response. Its detail is the status if there is none.
+func problemOf(resp *http.Response) (p problem) {
+	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p) // an error leaves it empty
+	p.Detail = cmp.Or(p.Detail, resp.Status)
+	return p
 }

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pickup/filestore"
+	"pickup/filestore/document"
+	"pickup/internal/config"
+	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/rawjson"
+	"pickup/internal/source"
+	"pickup/internal/spell"
+)
+
+// A dataImport imports a source into a file, or asks the server that has it.
+type dataImport struct {
+	*importCommand
+	path      string // of the database
+	text      []byte // of the source
+	items     []*source.Item
+	faults    []string
+	revisions []string // of the server
+	changes   bool
+}
+
+// importData imports the source into a file.
+func (c *importCommand) importData(ctx context.Context, e *environment) error {
+	text, err := os.ReadFile(c.Source)
+	if err != nil {
+		return config.UsageError{Err: err}
+	}
+	m := &dataImport{importCommand: c, path: config.FileArgument{File: c.Target}.Path(e.Sources), text: text}
+	if err := checkSource(m.path); err != nil {
+		return err
+	}
+	if realPath(c.Source) == realPath(m.path) {
+		return config.Usagef("%s is also the file to import into; a database in etcd has a URL, as in etcd://10.0.0.1:2379/family", c.Source)
+	}
+	var store *filestore.Store
+	var server *client
+	if !isNew(m.path) || c.Target != "" { // a typing error makes no database
+		store, server, err = openOrAsk(ctx, e, m.path)
+	} else if !c.DryRun {
+		store, err = openFile(ctx, e, m.path, filestore.Options{Initial: initial(m.path)})
+	}
+	switch {
+	case err != nil:
+	case server != nil:
+		err = m.send(ctx, server)
+	case store == nil:
+		_, err = m.plan(database.NewSnapshot(nil, c.IDConvention.Options(nil)), math.MaxInt64)
+	default:
+		err = errors.Join(m.write(ctx, store), store.Close())
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range m.faults {
+		fmt.Fprintln(e.stdout, f)
+	}
+	if len(m.faults) > 0 {
+		return fmt.Errorf("nothing was imported: %s in %s", spell.Count(len(m.faults), "fault"), c.Source)
+	}
+	m.report(e.stdout)
+	return nil
+}
+
+// options returns the options of a database that declares its schema.
+func (m *dataImport) options(text lint.Text) (database.Options, error) {
+	rules, err := lint.LoadSchema(m.path, lint.Declared(text))
+	return m.IDConvention.Options(rules), err
+}
+
+// write imports into the file, as one change.
+func (m *dataImport) write(ctx context.Context, store *filestore.Store) error {
+	o, err := m.options(store)
+	if err != nil {
+		return err
+	}
+	db, err := database.Open(ctx, store, o)
+	if err != nil {
+		return err
+	}
+	parts, err := m.plan(db.Snapshot(), math.MaxInt64)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	change := db.Update
+	if m.DryRun {
+		change = db.Preview
+	}
+	_, err = change(ctx, func(tx *database.Tx) error {
+		for _, p := range parts {
+			err := tx.PatchDatabase(p.Patch(false))
+			if refused, ok := errors.AsType[*database.FaultError](err); ok {
+				for _, f := range refused.Faults {
+					i, inside := p.Find(false, f.Pointer)
+					m.wrong(i, inside, f.Detail)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if len(m.faults) > 0 {
+		return nil
+	}
+	return err
+}
+
+// send asks the server that has the file. What it takes at once is one change.
+func (m *dataImport) send(ctx context.Context, server *client) error {
+	for before := []byte(nil); ; {
+		text, _, err := server.send(ctx, http.MethodGet, server.prefix+"/db", nil)
+		if err != nil {
+			return err
+		}
+		d, err := document.Parse(m.path, text, nil)
+		if err != nil {
+			return err
+		}
+		o, err := m.options(d)
+		if err != nil {
+			return err
+		}
+		parts, err := m.plan(database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o), server.maxBody)
+		if len(parts) > 1 || m.DryRun {
+			err = m.sendParts(ctx, server, parts, true)
+		}
+		if err == nil && !m.DryRun {
+			err = m.sendParts(ctx, server, parts, false)
+		}
+		refused, ok := errors.AsType[*refusedError](err)
+		switch {
+		case ok && refused.status == http.StatusConflict && !bytes.Equal(text, before): // others write, too
+			before, m.faults = text, nil
+		case err != nil && m.revisions != nil:
+			return fmt.Errorf("a part was imported (%s), the rest was not: %w", strings.Join(m.revisions, ", "), err)
+		case len(m.faults) > 0:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// sendParts sends parts, or tries them.
+func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*source.Part, trial bool) error {
+	prefer := "return=minimal"
+	if trial {
+		prefer += ", tx=rollback"
+	}
+	for _, p := range parts {
+		_, header, err := server.send(ctx, http.MethodPatch, server.prefix+"/db", p.Patch(trial), "Content-Type", "application/json-patch+json", "Prefer", prefer)
+		if refused, ok := errors.AsType[*refusedError](err); ok {
+			for _, f := range refused.Errors {
+				i, inside := p.Find(trial, f.Pointer)
+				m.wrong(i, inside, f.Detail)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if !trial {
+			m.revisions = append(m.revisions, "revision "+header.Get("Pickup-Revision"))
+			for _, i := range p.Items {
+				i.Done = true
+			}
+		}
+	}
+	return nil
+}
+
+// wrong adds a fault at a pointer into an item.
+func (m *dataImport) wrong(i *source.Item, pointer, detail string) {
+	if pointer != "" {
+		detail = pointer + ": " + detail
+	}
+	m.faults = append(m.faults, fmt.Sprintf("%s:%s: %s", m.Source, i.Place(m.text, pointer), detail))
+}
+
+// plan plans the import of what is not imported yet, in no parts if there are faults.
+func (m *dataImport) plan(s *database.Snapshot, most int64) (parts []*source.Part, err error) {
+	if m.items == nil {
+		err = m.read(s)
+	}
+	if err == nil && m.faults == nil {
+		rest := slices.DeleteFunc(slices.Clone(m.items), func(i *source.Item) bool { return i.Done })
+		parts = source.Plan(s, rest, m.Replace, most, func(i *source.Item, detail string) { m.wrong(i, "", detail) })
+	}
+	if m.faults != nil {
+		parts = nil
+	}
+	m.changes = m.changes || parts != nil
+	return parts, err
+}
+
+// read reads the source. A column of CSV is text if it is text in the database.
+func (m *dataImport) read(s *database.Snapshot) (err error) {
+	ext := filepath.Ext(m.Source)
+	name := strings.TrimSuffix(filepath.Base(m.Source), ext)
+	switch strings.ToLower(ext) {
+	case ".csv", ".tsv":
+		m.items = source.CSV(name, m.text, func(path []string) bool {
+			for r := range s.All(name) {
+				if v := rawjson.At(r.Value, rawjson.Pointer(path...)); v != nil {
+					return v.Kind() == '"'
+				}
+			}
+			return false
+		}, func(line int, detail string) {
+			m.faults = append(m.faults, fmt.Sprintf("%s:%d: %s", m.Source, line, detail))
+		})
+	case ".json":
+		m.items, err = source.JSON(m.Source, name, m.text)
+	default:
+		return config.Usagef("%s does not end in .csv, .tsv or .json", m.Source)
+	}
+	for _, name := range m.Only {
+		if err == nil && !slices.ContainsFunc(m.items, func(i *source.Item) bool { return i.Field == name }) {
+			err = config.Usagef("--only: %s has no %s", m.Source, name)
+		}
+	}
+	m.items = slices.DeleteFunc(m.items, func(i *source.Item) bool { return m.Only != nil && !slices.Contains(m.Only, i.Field) })
+	return err
+}
+
+// report prints what has become of the items.
+func (m *dataImport) report(w io.Writer) {
+	type line struct{ field, outcome string }
+	var lines []line
+	counts := make(map[line]int)
+	for _, i := range m.items {
+		l := line{i.Field, i.Outcome}
+		if counts[l]++; counts[l] == 1 {
+			lines = append(lines, l)
+		}
+	}
+	for _, l := range lines {
+		fmt.Fprintf(w, "%s: %d %s\n", spell.Printable(l.field), counts[l], l.outcome)
+	}
+	done := "written"
+	switch {
+	case !m.changes:
+		done = "nothing to change"
+	case m.DryRun:
+		done = "not changed (--dry-run)"
+	case len(m.revisions) == 1:
+		done = m.revisions[0] + "; POST /_/undo takes it back"
+	case m.revisions != nil:
+		done = fmt.Sprintf("%s; POST /_/undo takes them back in %d steps", strings.Join(m.revisions, ", "), len(m.revisions))
+	}
+	fmt.Fprintf(w, "%s: %s\n", m.path, done)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestImportAgain imports while others write: after a 409 the database is read again, what
+// is stored is not sent twice, and a failure names what was stored.
+func TestImportAgain(t *testing.T) {
+	const (
+		empty  = `{}`
+		first  = `{"a":[{"id":1}]}`
+		both   = `{"a":[{"id":1},{"id":2,"theirs":true}]}`
+		makeA  = `{"op":"add","path":"/a","value":[]}`
+		one    = `{"op":"add","path":"/a/-","value":{"id":1}}`
+		two    = `{"op":"add","path":"/a/-","value":{"id":2}}`
+		both12 = makeA + "," + one + "," + two
+	)
+	for _, test := range []struct {
+		name    string
+		maxBody int64
+		replace bool
+		dbs     []string // answers to GET /db, one after another
+		codes   []int    // answers to PATCH /db
+		want    []string // patches, with ~ before those that are only tried
+		err     string
+	}{
+		{name: "one part", maxBody: 1000, dbs: []string{empty}, codes: []int{204}, want: []string{both12}},
+		{name: "another writes first", maxBody: 1000, dbs: []string{empty, first}, codes: []int{409, 204}, want: []string{both12, two}},
+		{name: "nobody wrote", maxBody: 1000, dbs: []string{empty, empty}, codes: []int{409, 409}, want: []string{both12, both12}, err: "Taken."},
+		{
+			name: "replaced", maxBody: 1000, replace: true, dbs: []string{both}, codes: []int{204},
+			want: []string{`{"op":"test","path":"/a/1/id","value":2},{"op":"replace","path":"/a/1","value":{"id":2}}`},
+		},
+		{
+			name: "two parts", maxBody: 120, dbs: []string{empty}, codes: []int{204, 204, 204, 204},
+			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two},
+		},
+		{
+			name: "another writes between two parts", maxBody: 120, dbs: []string{empty, first}, codes: []int{204, 204, 204, 409, 204},
+			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two, two},
+		},
+		{
+			name: "the second part fails", maxBody: 120, dbs: []string{empty}, codes: []int{204, 204, 204, 503},
+			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two},
+			err:  "a part was imported (revision R-3), the rest was not: Taken.",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var patches []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					fmt.Fprint(w, test.dbs[0])
+					test.dbs = test.dbs[1:]
+					return
+				}
+				body, _ := io.ReadAll(r.Body)
+				text := strings.TrimSuffix(strings.TrimPrefix(string(body), "["), "]")
+				if strings.Contains(r.Header.Get("Prefer"), "tx=rollback") {
+					text = "~" + text
+				}
+				patches = append(patches, text)
+				w.Header().Set("Pickup-Revision", fmt.Sprintf("R-%d", len(patches)))
+				w.WriteHeader(test.codes[len(patches)-1])
+				if test.codes[len(patches)-1] != http.StatusNoContent {
+					fmt.Fprint(w, `{"detail":"Taken."}`)
+				}
+			}))
+			defer server.Close()
+			u, err := url.Parse(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &dataImport{
+				importCommand: &importCommand{Source: "a.json", Replace: test.replace}, path: filepath.Join(t.TempDir(), "db.json"),
+				text: []byte(`[{"id":1},{"id":2}]`),
+			}
+			err = m.send(t.Context(), &client{server: u, maxBody: test.maxBody})
+			if (err == nil) != (test.err == "") || err != nil && err.Error() != test.err {
+				t.Errorf("the error is %v, want %s", err, test.err)
+			}
+			if !slices.Equal(patches, test.want) {
+				t.Errorf("sent were\n%s\nwant\n%s", strings.Join(patches, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}

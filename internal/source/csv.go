@@ -1,0 +1,110 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/spell"
+)
+
+// CSV returns the records of a CSV text for the collection called name. wrong is called for
+// each line that is wrong. The first line has the fields, from.city is the field city of
+// the object from, and a comma, a semicolon or a tab separates. A column is text unless all
+// of its values are numbers, or true and false, or if isText says so of its path. An
+// empty value is a missing field.
+func CSV(name string, text []byte, isText func(path []string) bool, wrong func(line int, detail string)) (items []*Item) {
+	text = withoutMark(text)
+	first, _, _ := bytes.Cut(regexp.MustCompile(`"[^"]*"`).ReplaceAll(text, nil), []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord = -1
+	r.Comma = slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int {
+		return cmp.Compare(bytes.Count(first, []byte(string(a))), bytes.Count(first, []byte(string(b))))
+	})
+	var header []string
+	var rows [][]string
+	var lines []int
+	for {
+		row, err := r.Read()
+		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
+			wrong(syntax.Line, syntax.Err.Error())
+			break
+		}
+		if err == io.EOF {
+			break
+		}
+		line, _ := r.FieldPos(0)
+		switch {
+		case slices.ContainsFunc(row, func(s string) bool { return !utf8.ValidString(s) }):
+			wrong(line, "this is not UTF-8: save the file as CSV UTF-8")
+		case header == nil:
+			header = row
+		case strings.Join(row, "") == "": // what a spreadsheet leaves of a deleted row
+		case len(row) != len(header):
+			wrong(line, fmt.Sprintf("%s; the header has %s", spell.Count(len(row), "value"), spell.Count(len(header), "name")))
+		default:
+			rows, lines = append(rows, row), append(lines, line)
+		}
+	}
+	paths, plain := make([][]string, len(header)), make([]bool, len(header))
+	for i, name := range header {
+		name = strings.TrimSpace(name)
+		paths[i] = strings.Split(name, ".")
+		if slices.Contains(paths[i], "") || len(paths[i]) > 16 || slices.ContainsFunc(paths[:i], func(p []string) bool {
+			n := min(len(p), len(paths[i])) // one is in the other, or it is the other
+			return slices.Equal(p[:n], paths[i][:n])
+		}) {
+			wrong(1, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city", i+1, name))
+			return nil
+		}
+		all := func(match *regexp.Regexp) bool {
+			return !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" && !match.MatchString(row[i]) })
+		}
+		plain[i] = (all(number) || all(boolean)) && !isText(paths[i])
+	}
+	for n, row := range rows {
+		value := jsontext.Value("{}")
+		for i, cell := range row {
+			switch {
+			case cell == "":
+			case plain[i]:
+				value = set(value, paths[i], []byte(strings.ToLower(cell)))
+			default:
+				value = set(value, paths[i], rawjson.AppendQuote(nil, cell))
+			}
+		}
+		items = append(items, &Item{Field: name, Value: value, line: lines[n]})
+	}
+	if items == nil {
+		items = []*Item{{Field: name, Whole: true, Value: []byte("[]"), line: 1}}
+	}
+	return items
+}
+
+// number matches numbers that every client reads exactly. Those with leading zeros are
+// codes, not numbers.
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$`)
+
+var boolean = regexp.MustCompile(`^(?i:true|false)$`)
+
+// set adds a value at a path of an object.
+func set(object jsontext.Value, path []string, value []byte) jsontext.Value {
+	if len(path) > 1 {
+		inner, ok := rawjson.Member(object, path[0])
+		if !ok {
+			inner = jsontext.Value("{}")
+		}
+		value = set(inner, path[1:], value)
+	}
+	return rawjson.MergeMembers(object, append(rawjson.AppendMember([]byte{'{'}, path[0], value), '}'))
+}
