@@ -12,6 +12,7 @@ import (
 	"net/url"
 
 	"pickup/filestore"
+	"pickup/internal/database"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -21,8 +22,9 @@ type client struct {
 	http   http.Client
 	server *url.URL // with the user and the password, if there is one
 
-	prefix  string // what the paths of the API begin with, such as /api; not those below /_/
-	maxBody int64  // bytes that the body of a request may have
+	prefix    string // what the paths of the API begin with, such as /api; not those below /_/
+	maxBody   int64  // bytes that the body of a request may have
+	relations []database.Relation
 }
 
 // A refusedError is an answer of a server that is not a success.
@@ -62,13 +64,14 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 		return nil, nil, fmt.Errorf("%w; %w", inUse, err)
 	}
 	var status struct {
-		Prefix string
-		Limits struct{ Body int64 }
+		Prefix    string
+		Limits    struct{ Body int64 }
+		Relations []database.Relation
 	}
 	if err := json.Unmarshal(text, &status); err != nil {
 		return nil, nil, fmt.Errorf("%w; %s is not pickup, or an older version", inUse, address)
 	}
-	c.prefix, c.maxBody = status.Prefix, status.Limits.Body
+	c.prefix, c.maxBody, c.relations = status.Prefix, status.Limits.Body, status.Relations
 	return nil, c, nil
 }
 

@@ -4,6 +4,7 @@
 //	pickup init [FILE]            create FILE and its schema, or a schema for an existing FILE
 //	pickup check [FILE]           list what is wrong with FILE as FILE:LINE:COLUMN
 //	pickup types [FILE]           print TypeScript types of the data in FILE
+//	pickup generate NAME=N…       add made-up records to a file
 //	pickup diff [A] [B]           print what differs between two files or commits
 //	pickup merge BASE OURS THEIRS merge two edits of a file into OURS
 //	pickup import SOURCE [FILE]   import CSV or JSON into FILE, or copy a file into etcd
@@ -24,7 +25,7 @@
 // and serve.go, which lists the steps of a start and every goroutine that the command starts.
 // parse.go parses the command line. A command is in the file of its name: it uses the
 // settings, which are in internal/config, and no other command, except that init runs
-// schema, and health parses the command line of a serve. file.go and cluster.go have what
-// several commands do with a file and with a database in etcd. A [notice] is a sentence of
+// schema and generate, and health parses the command line of a serve. file.go, client.go and cluster.go
+// have what several commands do with a file, its server and a database in etcd. A [notice] is a sentence of
 // the banner.
 package main

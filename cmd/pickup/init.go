@@ -23,6 +23,7 @@ import (
 type initCommand struct {
 	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	Git  bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
+	Fake bool   `help:"Add 50 made-up records to each collection of a new file."`
 	config.IDConvention
 }
 
@@ -42,6 +43,9 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
 	case c.Git && !made:
 		return setUpGit(ctx, e, path)
+	}
+	if c.Fake && !made {
+		return config.Usagef("%s exists already: %s generate adds records to it", path, e.program())
 	}
 	rules, err := lint.LoadSchema(path, "")
 	if err != nil {
@@ -64,6 +68,11 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Fake {
+		if err := (&generateCommand{IDConvention: c.IDConvention}).add(ctx, e, path, nil); err != nil {
+			return err
+		}
 	}
 	if root := unignored(ctx, path); root != "" {
 		name := filepath.Join(root, ".gitignore")

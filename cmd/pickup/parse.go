@@ -24,6 +24,7 @@ type grammar struct {
 	Check      checkCommand      `cmd:"" help:"List everything that is wrong with a file, as FILE:LINE:COLUMN: message."`
 	Schema     schemaCommand     `cmd:"" help:"Infer a schema from a file and write it next to the file."`
 	Types      typesCommand      `cmd:"" help:"Print TypeScript types of the records and bodies of a file, as a server has them at /_/types.d.ts."`
+	Generate   generateCommand   `cmd:"" help:"Add made-up records that fit the rules and look like the others."`
 	Diff       diffCommand       `cmd:"" help:"Print what differs between two files or commits, by record. The exit code is 0 if nothing does, 1 if something does."`
 	Merge      mergeCommand      `cmd:"" help:"Merge two edits of a file into OURS, by record. git runs it after pickup init --git."`
 	Import     importCommand     `cmd:"" help:"Import CSV or JSON into a file, or copy a file and its schema into a database in an etcd cluster."`
@@ -178,6 +179,7 @@ Commands:
   check [FILE]            list everything that is wrong with FILE
   schema [FILE]           infer a schema from FILE
   types [FILE]            print TypeScript types of the data in FILE
+  generate NAME=N …       add made-up records, as in schedules=50
   diff [A] [B]            print what differs between two files or commits
   merge BASE OURS THEIRS  merge two edits of a file into OURS
   import SOURCE [FILE]    import CSV or JSON into FILE, or copy a file into etcd

@@ -172,6 +172,9 @@ func (g *generator) text(p *place) string {
 			}
 		}
 	}
+	if p.pattern != "" { // the length is wrong then, and the rule says so
+		return g.match(p.pattern)
+	}
 	s := g.words(1 + p.shortest/2) // each has more than two letters, with the space
 	return strings.ReplaceAll(s[:min(len(s), max(p.shortest, min(p.longest, 20)))], " ", "-")
 }
