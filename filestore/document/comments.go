@@ -73,11 +73,8 @@ func (c commentMap) hasNew(name string, known map[string]int) bool {
 
 // mergeComments merges the comments of an item. What both changed is there twice.
 func mergeComments(b, x, y []string) (all []string) {
-	switch {
-	case slices.Equal(b, y), slices.Equal(x, y):
-		return x
-	case slices.Equal(b, x):
-		return y
+	if edited, ok := pick(slices.Equal, b, x, y); ok {
+		return edited
 	}
 	for _, c := range slices.Concat(x, y) {
 		if (!slices.Contains(b, c) || slices.Contains(x, c) && slices.Contains(y, c)) && !slices.Contains(all, c) {

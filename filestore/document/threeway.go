@@ -47,17 +47,12 @@ func (c Conflict) String() string {
 func Merge(base, ours, theirs *Document) (*Merged, error) {
 	base, theirs = base.KeyedBy(ours.idMember), theirs.KeyedBy(ours.idMember)
 	same := func(a, b *Document) bool { return a.length == b.length && bytes.Equal(a.Bytes(), b.Bytes()) }
-	switch {
-	case same(base, theirs), same(ours, theirs):
-		return &Merged{Ours: ours, Theirs: ours}, nil
-	case same(base, ours):
-		return &Merged{Ours: theirs, Theirs: theirs}, nil
+	if edited, ok := pick(same, base, ours, theirs); ok {
+		return &Merged{Ours: edited, Theirs: edited}, nil
 	}
 	docs, nl := [3]*Document{base, ours, theirs}, ""
 	if o, t := ours.style.nl, theirs.style.nl; o != t || o != base.style.nl {
-		if nl = o; o == base.style.nl {
-			nl = t
-		}
+		nl, _ = pick(func(a, b string) bool { return a == b }, base.style.nl, o, t)
 		for i, d := range docs {
 			var err error
 			if docs[i], err = Parse("", bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n")), ours.idMember); err != nil {
@@ -139,7 +134,7 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 }
 
 // pick returns what an edit made of b if only one changed it, or both made the same.
-func pick(same func(a, b []byte) bool, b, o, t []byte) (edited []byte, ok bool) {
+func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
 	if same(b, t) || same(o, t) {
 		return o, true
 	}
