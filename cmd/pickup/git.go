@@ -16,6 +16,8 @@ import (
 	"pickup/internal/lint"
 )
 
+// This file is for what commands ask of git, and for its settings.
+
 // git runs git in a directory and returns its output. No hook of the repository runs.
 // The error has what git says, and its exit code in an exec.ExitError.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {

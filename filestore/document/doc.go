@@ -16,7 +16,8 @@
 //     the gap before a new item.
 //
 // threeway.go merges two edits of a document: comments.go merges what belongs to their
-// items, renumbered.go finds records with other ids, markers.go writes conflicts.
+// items, renumbered.go finds records with other ids, markers.go writes conflicts with
+// git's markers. conflicts.go describes these when a text with them is parsed.
 //
 // locate.go finds the line and column of a value.
 package document

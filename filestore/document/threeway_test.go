@@ -177,7 +177,7 @@ func mergeRounds() int {
 	if os.Getenv("PICKUP_LONG") != "" {
 		return 60_000
 	}
-	return 500
+	return 400
 }
 
 // randomMerge returns a random document and two random edits of it. Apart from their
@@ -524,7 +524,7 @@ func randomBase(r *rand.Rand) string {
 			if flat {
 				in, out = " ", " "
 			}
-			fmt.Fprintf(&b, `{%s"id": %d,%s"title": "%s%d",%s"n": %d,%s"tags": ["a", "b"],%s"at": { "x": 1, "y": 2 }%s}`, in, id, in, c, id, in, r.IntN(9), in, in, out)
+			fmt.Fprintf(&b, `{%s"id": %d,%s"title": "%s%d",%s"n": %d,%s"tags": ["a", "b"],%s"at": { "x": 1, "y": 2 },%s"lines": %s%s}`, in, id, in, c, id, in, r.IntN(9), in, in, in, randomLines[0], out)
 			if id < k || trailing {
 				b.WriteString(",")
 			}
@@ -540,6 +540,18 @@ func randomBase(r *rand.Rand) string {
 	}
 	b.WriteString(unit + `"profile": { "name": "me", "lang": "en" }` + nl + "}" + nl)
 	return b.String()
+}
+
+// randomLines are values of an array whose elements have ids, except in the last ones.
+var randomLines = []string{
+	`[{ "id": 1, "q": 1 }, { "id": 2, "q": [1, { "z": 1 }] }]`,
+	`[{ "id": 2, "q": [1, { "z": 1 }] }, { "id": 1, "q": 1 }]`,
+	`[{ "id": 1, "q": 2 }, { "id": 2, "q": [1, { "z": 1 }] }]`,
+	`[{ "id": 1, "q": 1 }, { "id": 2, "q": [0, { "z": 2 }] }, { "id": 3, "q": 3 }]`,
+	`[{ "id": 2, "q": [{ "z": 1 }] }]`,
+	`[{ "id": 1, "q": 1 }, { "id": 2, "q": [1, { "z": 1 }] }, 5]`,
+	`[]`,
+	`{ "a": 1 }`,
 }
 
 // A randomEdit changes a text as people and servers do.
@@ -562,7 +574,7 @@ func (e *randomEdit) edit(t testing.TB, text string, n int) string {
 		}
 		c := doc.Contents()[e.r.IntN(len(doc.members))]
 		var change storage.Change
-		switch what := e.r.IntN(12); {
+		switch what := e.r.IntN(13); {
 		case c.Kind == storage.Object:
 			if !e.ok(c.Name, "") {
 				continue
@@ -615,6 +627,8 @@ func (e *randomEdit) record(what int, v []byte) []byte {
 		return withoutField(v, []string{"title", "n", "at"}[e.r.IntN(3)])
 	case 11:
 		return rawjson.SetMember(v, "at", fmt.Sprintf(`{"x":%d,"y":%d}`, e.r.IntN(3), e.r.IntN(3)))
+	case 12:
+		return rawjson.SetMember(v, "lines", randomLines[e.r.IntN(len(randomLines))])
 	}
 	return nil
 }
