@@ -19,20 +19,18 @@ type anchor struct {
 // A commentMap has the comments of a list by what they belong to.
 type commentMap map[anchor][]string
 
+// anchors returns what comments in a gap of the list belong to.
+func (l *list) anchors(i int) (trail, lead anchor) {
+	return anchor{l.key(i - 1), true}, anchor{l.key(i), false}
+}
+
 // owned returns the comments between the items of a list.
 func (l *list) owned() commentMap {
 	c := make(commentMap)
-	for i := 0; i <= len(l.items); i++ {
-		gap := *l.gap(i)
-		if bytes.IndexByte(gap, '/') < 0 {
-			continue
-		}
-		trail, lead := l.commentsAt(i)
-		if len(trail) > 0 {
-			c[anchor{l.key(i - 1), true}] = trail
-		}
-		if len(lead) > 0 {
-			c[anchor{l.key(i), false}] = lead
+	for i := range len(l.items) + 1 {
+		if bytes.IndexByte(*l.gap(i), '/') >= 0 {
+			trail, lead := l.anchors(i)
+			c[trail], c[lead] = l.commentsAt(i)
 		}
 	}
 	return c
@@ -87,26 +85,25 @@ func mergeComments(b, x, y []string) (all []string) {
 // setComments gives l, the merge of x and y, the comments that it should have, where b,
 // cx and cy are the comments of the base, of x and of y.
 func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
-	want := func(a anchor) []string {
-		switch {
-		case x.place(a.key) < 0:
-			return cy[a]
-		case y.place(a.key) < 0:
-			return cx[a]
-		}
-		return mergeComments(b[a], cx[a], cy[a])
-	}
-	wanted := make(map[string]int)
+	want := make(commentMap)
 	for i := range len(l.items) + 1 {
-		for _, text := range slices.Concat(want(anchor{l.key(i - 1), true}), want(anchor{l.key(i), false})) {
-			wanted[text]++
+		trail, lead := l.anchors(i)
+		for _, a := range []anchor{trail, lead} {
+			switch {
+			case x.place(a.key) < 0:
+				want[a] = cy[a]
+			case y.place(a.key) < 0:
+				want[a] = cx[a]
+			default:
+				want[a] = mergeComments(b[a], cx[a], cy[a])
+			}
 		}
 	}
 	// A comment may have moved to another item: it must not be there too often.
 	// One that both have stays, even if nothing wants it.
-	nb, nx, ny, n := b.count(), cx.count(), cy.count(), make(map[string]int)
+	nb, nx, ny, wanted, n := b.count(), cx.count(), cy.count(), want.count(), make(map[string]int)
 	with := func(a anchor, now []string) (all []string) {
-		for _, text := range want(a) {
+		for _, text := range want[a] {
 			if n[text]++; n[text] <= max(nx[text], ny[text], nx[text]+ny[text]-nb[text]) {
 				all = append(all, text)
 			}
@@ -119,8 +116,9 @@ func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
 		return all
 	}
 	for i := range len(l.items) + 1 {
+		at, before := l.anchors(i)
 		hasTrail, hasLead := l.commentsAt(i)
-		trail, lead := with(anchor{l.key(i - 1), true}, hasTrail), with(anchor{l.key(i), false}, hasLead)
+		trail, lead := with(at, hasTrail), with(before, hasLead)
 		if !slices.Equal(trail, hasTrail) || !slices.Equal(lead, hasLead) {
 			gap := l.gap(i)
 			*gap = s.layComments(withoutComments(*gap), trail, lead, i == len(l.items))
