@@ -15,10 +15,10 @@ var floors = []string{
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe internal/source filestore etcdstore",
-	"internal/fake internal/lint server/auth server/openapi server/page server/simulate",
+	"internal/fake internal/lint server/auth server/openapi server/page",
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
-	"server/internal/live",
+	"server/internal/live server/simulate",
 	"internal/config server",
 	"cmd/pickup",
 }

@@ -337,6 +337,30 @@ func (b *body) pointer(i int, p string) string {
 	return b.within + p
 }
 
+const maxPeeked = 1 << 20 // bytes of a body that rules look at
+
+// peekBody returns the object in the body of the request, nil if it is something else or
+// larger than maxPeeked, and leaves the body to be read again.
+func (req *request) peekBody() (jsontext.Value, error) {
+	r := req.Request
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	text, err := io.ReadAll(&budgetReader{Reader: io.LimitReader(r.Body, maxPeeked+1), request: req})
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), r.Body), r.Body} // which returns its error again
+	if errors.Is(err, errNoMemory) {
+		return nil, problem.NoMemory()
+	}
+	b, err := decodeBody(text, req.MaxDepth)
+	if err != nil || b.array || len(b.objects) != 1 || len(text) > maxPeeked {
+		return nil, nil
+	}
+	return rawjson.Compact(b.objects[0]), nil
+}
+
 // A budgetReader reads a body and reserves what has arrived, not what was announced: a
 // client that stalls must not block others.
 type budgetReader struct {

@@ -32,7 +32,7 @@ func (req *request) setRules() error {
 	if err != nil {
 		return err
 	}
-	rules, errs := simulate.Parse(text, req.Simulate.MaxDelay)
+	rules, errs := simulate.Parse(text, req.Simulate.MaxDelay, req.Auth != nil)
 	if err := req.useRules(rules, errs, true); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (req *request) addRule() error {
 	if err != nil {
 		return err
 	}
-	rule, errs := simulate.ParseRule(text, req.Simulate.MaxDelay)
+	rule, errs := simulate.ParseRule(text, req.Simulate.MaxDelay, req.Auth != nil)
 	if err := req.useRules([]*simulate.Rule{rule}, errs, false); err != nil {
 		return err
 	}

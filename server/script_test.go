@@ -283,7 +283,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 			t.Fatal(err)
 		}
 	case "rules":
-		rules, faults := simulate.Parse(jsontext.Value(value), time.Minute)
+		rules, faults := simulate.Parse(jsontext.Value(value), time.Minute, false)
 		if faults != nil {
 			t.Fatal(faults)
 		}

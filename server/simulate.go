@@ -53,15 +53,24 @@ func (s *server) simulate(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	effect := preferred
+	effect, peeking := preferred, &request{server: s, Context: c}
+	defer peeking.release()
 	if !isOwnPage(c.Request) {
-		request := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
-		effect = effect.Or(rules.Find(request, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(request, s.Simulate.Dice))
+		q := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
+		q.Header = c.Request.Header
+		if rules.WantsBody(q) || s.Simulate.Rules.WantsBody(q) {
+			if q.Body, err = peeking.peekBody(); err != nil {
+				s.fail(c, err)
+				return
+			}
+		}
+		effect = effect.Or(rules.Find(q, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(q, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
 			effect.Delay = &s.Simulate.Delay
 		}
 	}
 	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session})
+	c.Next() // before what was read of the body is given back
 }
 
 // rulesOf returns the session of that name, and the rules that were set in it at run

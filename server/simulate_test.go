@@ -524,7 +524,7 @@ func TestSimulationIsDescribed(t *testing.T) {
 func TestRuleAnswers(t *testing.T) {
 	o := simulated()
 	const size = 1<<20 - 100
-	rules, faults := simulate.Parse([]byte(`[{"path":"/big","body":"`+strings.Repeat("a", size)+`"}]`), time.Minute)
+	rules, faults := simulate.Parse([]byte(`[{"path":"/big","body":"`+strings.Repeat("a", size)+`"}]`), time.Minute, false)
 	if faults != nil {
 		t.Fatal(faults)
 	}
@@ -543,4 +543,43 @@ func TestRuleAnswers(t *testing.T) {
 	if w := answerOf(h, "GET", "/big"); w.Body.Len() != size+3 {
 		t.Errorf("the answer has %d bytes", w.Body.Len())
 	}
+}
+
+// TestRulesOnBodies sends bodies of which a rule looks at a part: the request still has all
+// of them, one above a megabyte matches nothing, and one that stalls holds up no others.
+func TestRulesOnBodies(t *testing.T) {
+	rules, faults := simulate.Parse([]byte(`[{"where":"text_like=a","code":409}]`), time.Minute, false)
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	o := server.Options{Simulate: &server.Simulation{Rules: new(simulate.Rules)}}
+	o.Simulate.Rules.Set(rules)
+	_, h := open(t, `{"notes":[]}`, o)
+	send := func(body io.Reader) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/notes", body))
+		return w
+	}
+	stalled, end := io.Pipe()
+	var stalling sync.WaitGroup
+	stalling.Go(func() {
+		if w := send(stalled); w.Code != http.StatusConflict {
+			t.Errorf("the stalled body: %d %s", w.Code, w.Body)
+		}
+	})
+	if _, err := io.WriteString(end, `{"text":`); err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{10: 409, 1<<20 - len(`{"text":""}`): 409, 1<<20 - len(`{"text":""}`) + 1: 201, 3 << 20: 201} {
+		text := strings.Repeat("a", size)
+		w := send(strings.NewReader(`{"text":"` + text + `"}`))
+		if w.Code != want || want == 201 && !strings.Contains(w.Body.String(), `"`+text+`"`) {
+			t.Errorf("a text of %d bytes: %d and %d bytes", size, w.Code, w.Body.Len())
+		}
+	}
+	if _, err := io.WriteString(end, `"a"}`); err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
+	stalling.Wait()
 }

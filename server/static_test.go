@@ -311,7 +311,7 @@ func TestStaticSimulated(t *testing.T) {
 			{"path": "/posts/*", "code": 500},
 			{"path": "/", "query": "new", "code": 502},
 			{"path": "/health", "body": "fine"}
-		]`), time.Minute)
+		]`), time.Minute, false)
 		if faults != nil {
 			t.Fatal(faults)
 		}

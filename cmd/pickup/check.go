@@ -46,11 +46,11 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	found = append(found, inRoutes...)
-	maxDelay, fault := e.CheckSettings()
+	settings, fault := e.CheckSettings()
 	if fault != nil {
 		found = append(found, *fault)
 	}
-	found = append(found, e.File.CheckRules(maxDelay)...)
+	found = append(found, e.File.CheckRules(settings)...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

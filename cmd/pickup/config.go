@@ -23,9 +23,10 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	if err := c.Settings.Check(); err != nil {
 		return err
 	}
-	if _, found := e.File.Rules(c.MaxDelay); len(found) > 0 {
+	if _, found := e.File.Rules(&c.Settings); len(found) > 0 {
 		return config.Usagef("%s", found[0])
 	}
+	e.File.HideSecrets()
 	rules := e.File.RulesText()
 	var b strings.Builder
 	print := func(name string, value any, source string) {

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,5 +195,50 @@ func TestMatches(t *testing.T) {
 		if matches(test.want, test.got) != test.ok {
 			t.Errorf("matches(%q, %q) is not %v", test.want, test.got, test.ok)
 		}
+	}
+}
+
+// TestDocLogin sends the requests of the login in docs/simulate.md, with its rules.
+func TestDocLogin(t *testing.T) {
+	_, section, _ := strings.Cut(manual(t, "docs/simulate.md"), "### A login\n")
+	dir := t.TempDir()
+	for name, text := range map[string]string{"pickup.toml": docBlock(section, "toml"), "db.json": manual(t, "db.json")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := launch("pickup", dir, os.Environ(), "--no-auth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	lines := strings.Split(strings.TrimSpace(docBlock(section, "text")), "\n")
+	if len(lines) < 4 {
+		t.Fatalf("there are %d requests", len(lines))
+	}
+	for _, line := range lines {
+		request, want, _ := strings.Cut(line, "   ")
+		request, header, hasHeader := strings.Cut(request, ", Auth")
+		words := strings.SplitN(request, " ", 3)
+		r, err := http.NewRequest(words[0], p.url+words[1], strings.NewReader(strings.Join(words[2:], "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if hasHeader {
+			r.Header.Set("Authorization", strings.TrimPrefix(header, "orization: "))
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if got := fmt.Sprintf("%d %s", response.StatusCode, body); err != nil || !strings.HasPrefix(got, strings.TrimSpace(want)) {
+			t.Errorf("%s\nis answered with %s, %v", line, got, err)
+		}
+	}
+	if err := p.stop(syscall.SIGTERM); err != nil {
+		t.Error(err)
 	}
 }

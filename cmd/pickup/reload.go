@@ -102,7 +102,7 @@ func (s *service) readRules(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		list, found := now.Rules(s.MaxDelay)
+		list, found := now.Rules(&s.Settings)
 		if len(found) > 0 {
 			return config.Usagef("%s", found[0])
 		}

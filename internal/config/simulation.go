@@ -34,7 +34,7 @@ func (s *Simulation) check() error {
 
 // Rules returns the rules for simulated answers in the file, and what is wrong with
 // them.
-func (c *File) Rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) {
+func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
 	switch c.values[SimulateKey].(type) {
 	case []any:
 	case map[string]any:
@@ -46,7 +46,7 @@ func (c *File) Rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) 
 	if err != nil {
 		return nil, []lint.Finding{c.finding("", "rules hold JSON values only: "+err.Error())}
 	}
-	rules, errs := simulate.Parse(text, maxDelay)
+	rules, errs := simulate.Parse(text, s.MaxDelay, s.NoAuth == AuthNeeded)
 	if len(errs) == 0 {
 		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
 			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
@@ -62,8 +62,8 @@ func (c *File) Rules(maxDelay time.Duration) ([]*simulate.Rule, []lint.Finding) 
 
 // CheckRules returns what is wrong with the rules in the file, and which of them can never
 // match.
-func (c *File) CheckRules(maxDelay time.Duration) []lint.Finding {
-	rules, found := c.Rules(maxDelay)
+func (c *File) CheckRules(s *Settings) []lint.Finding {
+	rules, found := c.Rules(s)
 	if len(found) == 0 {
 		for _, f := range simulate.Unreachable(rules) {
 			found = append(found, c.finding(f.Pointer, f.Detail))
@@ -80,6 +80,21 @@ func (c *File) finding(pointer, detail string) lint.Finding {
 	}
 	f.Line, f.Column = c.place(f.Pointer)
 	return f
+}
+
+// HideSecrets hides what may be secret of the requests that rules are for.
+func (c *File) HideSecrets() {
+	rules, _ := c.values[SimulateKey].([]any)
+	for _, rule := range rules {
+		table, _ := rule.(map[string]any)
+		if s, ok := table["where"].(string); ok {
+			table["where"] = simulate.Hide("", s)
+		}
+		headers, _ := table["request-headers"].(map[string]any)
+		for name, pattern := range headers {
+			headers[name] = simulate.Hide(name, fmt.Sprint(pattern))
+		}
+	}
 }
 
 // RulesText returns the rules in the file as TOML, "" if there are none.

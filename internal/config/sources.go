@@ -128,21 +128,20 @@ func (s *Sources) CheckNames() error {
 	return Usagef("%s:%d:%d: unknown setting %q: %s", s.File.Name, line, column, unknown[0], hint)
 }
 
-// CheckSettings returns the longest delay that serve would allow with these sources, and
-// why it would refuse the settings, nil if it would not.
-func (s *Sources) CheckSettings() (maxDelay time.Duration, fault *lint.Finding) {
+// CheckSettings returns the settings of serve with these sources, and why it would refuse
+// them, nil if it would not.
+func (s *Sources) CheckSettings() (*Settings, *lint.Finding) {
+	unknown := &Settings{NoAuth: NoAuthLocal, Simulation: Simulation{MaxDelay: math.MaxInt64}} // no rule is refused for them
 	if s.File.Name == "" {
-		return 0, nil
+		return unknown, nil
 	}
-	maxDelay = math.MaxInt64 // unknown: no rule is refused for it
 	server, err := s.server()
-	if err == nil {
-		maxDelay, err = server.MaxDelay, server.Settings.Check()
+	if err != nil {
+		server = &Server{Settings: *unknown}
+	} else if err = server.Settings.Check(); err == nil {
+		return &server.Settings, nil
 	}
-	if err == nil {
-		return maxDelay, nil
-	}
-	return maxDelay, &lint.Finding{File: s.File.Name, Detail: strings.TrimPrefix(err.Error(), s.File.Name+": ")}
+	return &server.Settings, &lint.Finding{File: s.File.Name, Detail: strings.TrimPrefix(err.Error(), s.File.Name+": ")}
 }
 
 // server returns the settings of a server without arguments, checked except for what

@@ -33,8 +33,9 @@ type Error struct {
 }
 
 // Parse parses a list of rules, an array of objects. It returns what is wrong with them, and
-// parses no more than MaxRules+1 rules. No rule may wait for longer than maxDelay.
-func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, errs []Error) {
+// parses no more than MaxRules+1 rules. No rule may wait for longer than maxDelay, or name
+// authorization if the server has passwords of its own.
+func Parse(v jsontext.Value, maxDelay time.Duration, passwords bool) (rules []*Rule, errs []Error) {
 	if v.Kind() != '[' {
 		return nil, []Error{{"", "rules are an array of objects"}}
 	}
@@ -42,7 +43,7 @@ func Parse(v jsontext.Value, maxDelay time.Duration) (rules []*Rule, errs []Erro
 		if len(rules) > MaxRules || len(errs) >= maxErrors {
 			break
 		}
-		r, wrong := ParseRule(e, maxDelay)
+		r, wrong := ParseRule(e, maxDelay, passwords)
 		for _, f := range wrong {
 			errs = append(errs, Error{rawjson.Pointer(strconv.Itoa(len(rules))) + f.Pointer, f.Detail})
 		}
@@ -65,9 +66,10 @@ func Unreachable(rules []*Rule) (errs []Error) {
 
 // A parser parses one rule.
 type parser struct {
-	rule     *Rule
-	maxDelay time.Duration
-	errs     []Error
+	rule      *Rule
+	maxDelay  time.Duration
+	passwords bool
+	errs      []Error
 }
 
 // fields are the fields of a rule.
@@ -85,18 +87,21 @@ var fields = map[string]func(p *parser, v jsontext.Value) error{
 	"body":    func(p *parser, v jsontext.Value) error { p.rule.Body = append(v.Clone(), '\n'); return nil },
 	"headers": (*parser).headers,
 
+	"request-headers": (*parser).requestHeaders,
+	"where":           (*parser).where,
+
 	// What AppendJSON adds is ignored, so that a list can be sent back.
 	"id":   func(*parser, jsontext.Value) error { return nil },
 	"hits": func(*parser, jsontext.Value) error { return nil },
 }
 
 // ParseRule parses a rule, an object.
-func ParseRule(v jsontext.Value, maxDelay time.Duration) (*Rule, []Error) {
+func ParseRule(v jsontext.Value, maxDelay time.Duration, passwords bool) (*Rule, []Error) {
 	if v.Kind() != '{' {
 		return nil, []Error{{"", "a rule is an object"}}
 	}
 	v = rawjson.Compact(v)
-	p := &parser{rule: &Rule{text: v, path: []string{rest}, percent: 100}, maxDelay: maxDelay}
+	p := &parser{rule: &Rule{text: v, path: []string{rest}, percent: 100}, maxDelay: maxDelay, passwords: passwords}
 	p.rule.Rule = true
 	for quoted, value := range rawjson.Members(v) {
 		if len(p.errs) >= maxErrors {
@@ -238,10 +243,24 @@ var refused = []string{
 }
 
 func (p *parser) headers(v jsontext.Value) error {
+	p.rule.Headers = make(map[string]string)
+	return eachHeader(v, func(name, s string) error {
+		switch {
+		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Pickup-"):
+			return fmt.Errorf("the header %s cannot be set: the server does so", rawjson.Shorten(name))
+		case name == "Content-Type" && !isJSON(s):
+			return fmt.Errorf("Content-Type must be JSON, as the body is")
+		}
+		p.rule.Headers[name] = s
+		return nil
+	})
+}
+
+// eachHeader calls do with each header in an object, with its canonical name.
+func eachHeader(v jsontext.Value, do func(name, value string) error) error {
 	if v.Kind() != '{' {
 		return fmt.Errorf("must be an object of strings, not %s", rawjson.KindName(v))
 	}
-	p.rule.Headers = make(map[string]string)
 	for quoted, value := range rawjson.Members(v) {
 		name := textproto.CanonicalMIMEHeaderKey(rawjson.Unquote(quoted))
 		s, err := text(value)
@@ -250,12 +269,10 @@ func (p *parser) headers(v jsontext.Value) error {
 			return fmt.Errorf("%s: %w", rawjson.Shorten(name), err)
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(s):
 			return fmt.Errorf("%q is not a header", rawjson.Shorten(name))
-		case slices.Contains(refused, name) || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Pickup-"):
-			return fmt.Errorf("the header %s cannot be set: the server does so", rawjson.Shorten(name))
-		case name == "Content-Type" && !isJSON(s):
-			return fmt.Errorf("Content-Type must be JSON, as the body is")
 		}
-		p.rule.Headers[name] = s
+		if err := do(name, s); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,10 +3,13 @@ package simulate
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/query"
 )
 
 // A Rule says what is done to which requests.
@@ -17,9 +20,11 @@ type Rule struct {
 	path    []string // segments, any and rest among them
 	methods []string // nil: all methods
 	query   url.Values
-	percent float64 // of the requests that match
-	after   int     // requests that pass before the rule applies
-	times   int     // how often it applies; 0: always
+	sent    map[string]*regexp.Regexp // headers of the request
+	where   *query.Query              // the body of the request; nil: any
+	percent float64                   // of the requests that match
+	after   int                       // requests that pass before the rule applies
+	times   int                       // how often it applies; 0: always
 	text    jsontext.Value
 	seen    int // guarded by Rules.mu; requests that matched
 	hits    int // guarded by Rules.mu; requests to which it was applied
@@ -36,13 +41,16 @@ type Request struct {
 	Method string
 	path   []string
 	query  url.Values
+
+	Header http.Header
+	Body   jsontext.Value // compact; nil: it is no object
 }
 
 // NewRequest returns a request with the path and the query of a URL, both as they
 // are in it.
 func NewRequest(method, path, query string) Request {
 	values, _ := url.ParseQuery(query) // with what it understands
-	return Request{method, segments(path), values}
+	return Request{Method: method, path: segments(path), query: values}
 }
 
 // segments returns the decoded segments of a path. A final slash makes no
@@ -61,6 +69,11 @@ func segments(path string) []string {
 
 // matches reports whether the rule is for the request.
 func (r *Rule) matches(q Request) bool {
+	return r.matchesHead(q) && (r.where == nil || q.Body != nil && r.where.Match(q.Body))
+}
+
+// matchesHead reports whether the rule is for the request, if its body matches.
+func (r *Rule) matchesHead(q Request) bool {
 	if r.methods != nil && !slices.Contains(r.methods, q.Method) || !matchPath(r.path, q.path) {
 		return false
 	}
@@ -69,6 +82,11 @@ func (r *Rule) matches(q Request) bool {
 			if !slices.Contains(q.query[name], v) {
 				return false
 			}
+		}
+	}
+	for name, pattern := range r.sent {
+		if !pattern.MatchString(strings.Join(q.Header[name], ", ")) {
+			return false
 		}
 	}
 	return true
@@ -108,7 +126,7 @@ func (r *Rule) applies(dice Dice) bool {
 // covers reports whether no request reaches s, which comes after r: r applies to
 // all that s matches.
 func (r *Rule) covers(s *Rule) bool {
-	if r.percent < 100 || r.after > 0 || r.times > 0 {
+	if r.percent < 100 || r.after > 0 || r.times > 0 || r.sent != nil || r.where != nil {
 		return false
 	}
 	if r.methods != nil && (s.methods == nil || slices.ContainsFunc(s.methods, func(m string) bool { return !slices.Contains(r.methods, m) })) {

@@ -74,6 +74,16 @@ func (l *Rules) Find(q Request, dice Dice) Effect {
 	return Effect{}
 }
 
+// WantsBody reports whether it depends on the body of the request which rule applies.
+func (l *Rules) WantsBody(q Request) bool {
+	if l.IsEmpty() {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.list, func(r *Rule) bool { return r.where != nil && r.matchesHead(q) })
+}
+
 // Size returns the number of rules and of the bytes of their text.
 func (l *Rules) Size() (rules, bytes int) {
 	l.mu.Lock()

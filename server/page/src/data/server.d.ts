@@ -286,19 +286,21 @@ export interface components {
             path?: string;
             /** @description Of the requests; none means all. */
             methods?: string[];
-            /** @description Parameters that the requests have, as in a URL. */
+            /** @description Of the requests, as in a URL. */
             query?: string;
+            "request-headers"?: Record<string, never>;
+            where?: string;
             /** @description Milliseconds, or a range of them, as in 200-800. */
             delay?: number | string;
             /** @description The status of the answer: 400 to 599, with body 200 to 599. */
             code?: number;
             /** @enum {string} */
             fault?: "connection-reset" | "empty-response" | "lost-answer";
-            /** @description The name under which the requests wait to be released. */
+            /** @description Until this name is released. */
             hold?: string;
             /** @description Of the requests that match. */
             percent?: number;
-            /** @description The number of requests that pass first. */
+            /** @description How many requests pass first. */
             after?: number;
             /** @description How often the rule applies. */
             times?: number;
@@ -377,7 +379,7 @@ export interface components {
         Restored: {
             /** @description The revision that has restored the values. */
             rev: string;
-            /** @description Of an undo: the revision that is undone. */
+            /** @description Of an undo: what is undone. */
             undone?: string;
             /** @description Of a reset: the name of the snapshot, or baseline. */
             to?: string;
@@ -385,6 +387,23 @@ export interface components {
             session?: string;
             changes: components["schemas"]["Changes"];
             collections?: components["schemas"]["ChangeCounts"];
+        };
+        GenerateRequest: {
+            collections: {
+                [key: string]: number;
+            };
+            seed?: number;
+            /** Format: date-time */
+            now?: string;
+        };
+        Generated: {
+            rev: string;
+            seed: number;
+            made: {
+                [key: string]: string[];
+            };
+            /** @description With tx=rollback. */
+            records?: Record<string, never>;
         };
         /** @description A state of the database that is kept under a name. */
         NamedSnapshot: {

@@ -1,0 +1,80 @@
+package simulate
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
+	"pickup/server/internal/requestlog"
+)
+
+const hidden = "…" // as in the request log
+
+var errHidden = errors.New(hidden + " stands for a value that is not shown: write the value")
+
+// requestHeaders parses patterns of headers of the request.
+func (p *parser) requestHeaders(v jsontext.Value) error {
+	p.rule.sent = make(map[string]*regexp.Regexp)
+	shown := []byte("{")
+	err := eachHeader(v, func(name, pattern string) error {
+		expression := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+		switch {
+		case name == "Authorization" && p.passwords:
+			return errors.New("authorization cannot be named, because it has a password of the server; --no-auth leaves it to rules")
+		case pattern == hidden:
+			return errHidden
+		case pattern == "*":
+			expression = ".+"
+		}
+		p.rule.sent[name] = regexp.MustCompile("^(?s:" + expression + ")$")
+		shown = rawjson.AppendMember(shown, name, rawjson.AppendQuote(nil, Hide(name, pattern)))
+		return nil
+	})
+	p.rule.text = rawjson.SetMember(p.rule.text, "request-headers", string(shown)+"}")
+	return err
+}
+
+// where parses filters on the body of the request.
+func (p *parser) where(v jsontext.Value) error {
+	s, err := text(v)
+	if err != nil {
+		return err
+	}
+	p.rule.text = rawjson.SetMember(p.rule.text, "where", string(rawjson.AppendQuote(nil, Hide("", s))))
+	parameters, err := query.Parameters(s)
+	if err == nil {
+		p.rule.where, err = query.Parse("", anyFields{}, parameters)
+	}
+	switch q := p.rule.where; {
+	case strings.Contains(s+"&", "="+hidden+"&"):
+		return errHidden
+	case err != nil || !q.Filters() || q.Paged() || q.SortKeys() > 0 || q.Projects() || len(q.Embeds) > 0:
+		return errors.New("must be filters on the body, as in user=anna") // err may quote a secret
+	}
+	return nil
+}
+
+// anyFields are the names in a body of which nothing is known.
+type anyFields struct{}
+
+func (anyFields) Has(string) bool             { return false }
+func (anyFields) Alias(string) (string, bool) { return "", false }
+
+var scheme = regexp.MustCompile(`^([A-Za-z]+ )?\*?$`) // has no secret, as Bearer *
+
+// Hide returns a pattern of a header, or with the name "" filters on a body, without values
+// that may be secret.
+func Hide(name, value string) string {
+	if name == "" {
+		return requestlog.RedactQuery(value)
+	}
+	if q := url.QueryEscape(name) + "=x"; !scheme.MatchString(value) && requestlog.RedactQuery(q) != q {
+		return hidden
+	}
+	return value
+}
