@@ -103,6 +103,36 @@ func axeOfScreens(p *pageTest) {
 			p.clickText("Set a field")
 			p.until(`document.querySelector("dialog #set-member")`)
 		}},
+		{name: "range", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7 && ` + toolsLoaded)
+			p.click(`[data-cell="1:2"]`)
+			p.press("Shift+ArrowDown", "Shift+ArrowRight")
+			p.until(ranged + ` === 4`)
+		}},
+		{name: "menu", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.rightClick(`[data-cell="1:1"]`)
+			p.until(`document.activeElement.closest(".menu")`)
+		}},
+		{name: "review", hash: "#/schedules", act: func() {
+			p.until(rows + ` === 7 && ` + toolsLoaded)
+			p.click(`[data-cell="1:8"]`)
+			p.paste("No\nNever")
+			p.until(`document.querySelector("dialog .faults")`)
+		}},
+		{name: "replace", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.rightClick(`[data-cell="1:2"]`)
+			p.clickText("Find and replace in title…")
+			p.fill("#replace-from", "e")
+			p.until(`document.querySelector(".replacements li")`)
+		}},
+		{name: "add-field", hash: "#/schedules", noPhone: true, act: func() {
+			p.until(rows + ` === 7`)
+			p.rightClick(`[data-cell="-1:2"]`)
+			p.clickText("Add a field…")
+			p.until(`document.querySelector("dialog #field-name")`)
+		}},
 		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
 		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
 		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},

@@ -290,12 +290,24 @@ func (p *tab) clickAt(selector string, x float64) {
 func (p *tab) drag(selector string, by float64) {
 	p.Helper()
 	at := p.place(selector)
-	x, y := at.X+at.Width/2, at.Y+at.Height/2
+	p.dragBetween(at, box{at.X + by, at.Y, at.Width, at.Height})
+}
+
+// dragTo presses the pointer on an element and releases it on another.
+func (p *tab) dragTo(from, to string) {
+	p.Helper()
+	p.dragBetween(p.place(from), p.place(to))
+}
+
+func (p *tab) dragBetween(from, to box) {
+	p.Helper()
+	x, y := from.X+from.Width/2, from.Y+from.Height/2
+	endX, endY := to.X+to.Width/2, to.Y+to.Height/2
 	for _, event := range []input.DispatchMouseEventParams{
 		{Type: "mousePressed", X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1},
-		{Type: "mouseMoved", X: x + by/2, Y: y, Button: input.MouseButtonLeft, Buttons: 1},
-		{Type: "mouseMoved", X: x + by, Y: y, Button: input.MouseButtonLeft, Buttons: 1},
-		{Type: "mouseReleased", X: x + by, Y: y, Button: input.MouseButtonLeft, ClickCount: 1},
+		{Type: "mouseMoved", X: (x + endX) / 2, Y: (y + endY) / 2, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: "mouseMoved", X: endX, Y: endY, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: "mouseReleased", X: endX, Y: endY, Button: input.MouseButtonLeft, ClickCount: 1},
 	} {
 		if _, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, event); err != nil {
 			p.Fatal(err)

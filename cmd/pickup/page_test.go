@@ -118,6 +118,8 @@ func TestPage(t *testing.T) {
 		{"docs", docsFlow},
 		{"changes", changesFlow},
 		{"hostile", hostileFlow},
+		{"hands", handsFlow},
+		{"menus", menusFlow},
 		{"overview", overviewFlow},
 		{"live", liveFlow},
 		{"query", queryFlow},
@@ -534,12 +536,12 @@ func keysFlow(p *pageTest) {
 		const middle = document.activeElement.dispatchEvent(new MouseEvent("auxclick", {button: 1, bubbles: true, cancelable: true}));
 		return taken.join() + [wheel({shiftKey: true}), wheel(control), middle];
 	})()`, "true,true,true")
-	p.press("f")
+	p.press("Ctrl+Shift+f")
 	p.until(`location.hash.startsWith("#/schedules?title=")`)
 	p.run(`history.back()`)
 	p.until(`location.hash === "#/schedules" && ` + rows + ` === 7`)
-	p.press("?")
-	p.clickText("Use single-letter shortcuts")
+	p.press("Ctrl+/")
+	p.clickText("Use single letters")
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
 	p.click(`[data-cell="0:2"]`)
@@ -552,7 +554,7 @@ func keysFlow(p *pageTest) {
 	p.open("#/schedules")
 	p.until(rows + ` === 7`)
 	p.click(`[data-cell="2:2"]`)
-	p.press("O") // with Caps Lock
+	p.press("Space")
 	p.until(`location.hash === "#/schedules/3" && document.querySelector("#member-title")?.value`)
 	p.press("Alt+ArrowDown")
 	p.until(`location.hash === "#/schedules/4" && document.querySelector("#member-title")?.value === "Piano lesson"`)
@@ -590,7 +592,7 @@ func keysFlow(p *pageTest) {
 	p.press("Alt+ArrowDown")
 	p.until(`location.hash === "#/schedules/3"`)
 	p.click(`[data-cell="0:9"]`)
-	p.press("f")
+	p.press("Ctrl+Shift+f")
 	p.sees("Cannot filter by a list or an object")
 	p.want(`location.hash`, "#/schedules/3")
 }

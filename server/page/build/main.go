@@ -61,10 +61,10 @@ func bundle(dir string) (map[string][]byte, error) {
 func options(root string) api.BuildOptions {
 	return api.BuildOptions{
 		AbsWorkingDir: root,
-		// The tools and the editor are loaded when they are shown for the first time. Names
-		// without hashes keep two branches from conflicting about them; there is only one
-		// chunk, because the editor shares nothing with the rest.
-		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/record/editor.ts", "src/page.css", "src/docs.css", "src/theme.ts"},
+		// The tools, the editor and the reader of tables are loaded when they are needed for the
+		// first time. Names without hashes keep two branches from conflicting about them; there
+		// is only one chunk, because the editor and the reader share nothing with the rest.
+		EntryPoints:       []string{"src/page.tsx", "src/tools.tsx", "src/record/editor.ts", "src/data/csv.ts", "src/page.css", "src/docs.css", "src/theme.ts"},
 		Splitting:         true,
 		ChunkNames:        "shared",
 		Outdir:            "dist",
@@ -80,11 +80,22 @@ func options(root string) api.BuildOptions {
 		JSXImportSource:   "preact",
 		Metafile:          true,
 		Supported:         map[string]bool{"nesting": true},
+		Plugins:           []api.Plugin{asModule},
 		Engines: []api.Engine{
 			{Name: api.EngineChrome, Version: "123"}, {Name: api.EngineFirefox, Version: "128"}, {Name: api.EngineSafari, Version: "17.5"},
 		},
 	}
 }
+
+// asModule makes papaparse a module of ECMAScript: those of CommonJS need a chunk of
+// their own.
+var asModule = api.Plugin{Name: "module", Setup: func(b api.PluginBuild) {
+	b.OnLoad(api.OnLoadOptions{Filter: `/papaparse(\.min)?\.js$`}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+		text, err := os.ReadFile(args.Path)
+		module := "const module = {exports: {}}, exports = module.exports;\n" + string(text) + "\nexport default module.exports;"
+		return api.OnLoadResult{Contents: &module}, err
+	})
+}}
 
 // collect returns the files of dist that a build has made, and those that are copied.
 func collect(root string, result *api.BuildResult) (files map[string][]byte, err error) {
@@ -187,12 +198,12 @@ func watch(dir string) (d *developer, stop func(), err error) {
 	d = &developer{next: make(chan struct{})}
 	first := d.next
 	o := options(root)
-	o.Plugins = []api.Plugin{{Name: "developer", Setup: func(b api.PluginBuild) {
+	o.Plugins = append(o.Plugins, api.Plugin{Name: "developer", Setup: func(b api.PluginBuild) {
 		b.OnEnd(func(r *api.BuildResult) (api.OnEndResult, error) {
 			d.set(collect(root, r))
 			return api.OnEndResult{}, nil
 		})
-	}}}
+	}})
 	c, failure := api.Context(o)
 	if failure != nil {
 		return nil, nil, failure

@@ -35,9 +35,10 @@ export function useKeys(): void {
       }
       if (event.defaultPrevented || isTyping || event.altKey) return;
       if (hasModifier(event)) {
-        if (key !== "z" || event.shiftKey) return;
+        if (key === "/") isHelpOpen.value = true;
+        else if (key === "z" && !event.shiftKey) void undoLast();
+        else return;
         event.preventDefault();
-        void undoLast();
         return;
       }
       if (!hasLetters.value) return;

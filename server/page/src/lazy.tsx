@@ -29,6 +29,16 @@ export function loadTools(): void {
     });
 }
 
+/** Does something with the second bundle as soon as it is loaded. */
+export function withTools(run: (bundle: Bundle) => unknown): void {
+  loadTools();
+  const stop = bundle.subscribe((loaded) => {
+    if (!loaded) return;
+    setTimeout(() => stop());
+    run(loaded);
+  });
+}
+
 interface LazyProps {
   show: (bundle: Bundle) => ComponentChild;
   wait?: ComponentChild;

@@ -5,7 +5,7 @@ import { get, isSignedOut, messageOf } from "./data/api.ts";
 import { failure, hasObject, load, status } from "./data/catalog.ts";
 import { keepFocusIn } from "./focus.ts";
 import { useKeys } from "./keys.tsx";
-import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
+import { dialog, isHelpOpen, isPaletteOpen } from "./dialogs.ts";
 import { bundle, Lazy, loadTools } from "./lazy.tsx";
 import { connection } from "./data/live.ts";
 import { Messages } from "./messages.tsx";
@@ -141,6 +141,7 @@ function Page() {
       </div>
       {isPaletteOpen.value && <Lazy show={({ Palette }) => <Palette />} />}
       {isHelpOpen.value && <Lazy show={({ KeyHelp }) => <KeyHelp />} />}
+      {dialog.value}
       {isSignedOut.value && <SignedOut />}
       <Messages />
     </>

@@ -7,6 +7,8 @@ import { Requests } from "./screens/requests.tsx";
 import { Sessions } from "./screens/sessions.tsx";
 import { Simulation } from "./screens/simulation_bar.tsx";
 
+export { clearBlock, copyBlock, fillDown, pasteBlock } from "./grid/block.ts";
+export { showCellMenu } from "./grid/cell_menu.tsx";
 export { ColumnMenu } from "./grid/column_menu.tsx";
 export { KeyHelp } from "./screens/key_help.tsx";
 export { NoCollection } from "./screens/not_found.tsx";

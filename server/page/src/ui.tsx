@@ -97,7 +97,7 @@ export function Dialog({ title, children, onClose, class: name = "" }: DialogPro
       ref={ref}
       class={name}
       aria-label={title}
-      onClose={onClose ?? (() => ref.current?.showModal())} // with Escape
+      onClose={() => ref.current && (onClose ?? (() => ref.current?.showModal()))()} // with Escape, and not when it has gone
       onKeyDown={(event) => event.stopPropagation()}
       onClick={(event) => {
         if (event.target === ref.current) onClose?.(); // outside of it
@@ -263,6 +263,8 @@ export function drag(event: PointerEvent, onMove: (x: number) => void): void {
 }
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+export const controlKey = isMac ? "⌘" : "Ctrl";
+
 /** Whether Ctrl or ⌘ is held. With Alt it is the AltGr of a letter. */
 export const hasModifier = (event: KeyboardEvent | MouseEvent): boolean =>
   (event.ctrlKey || event.metaKey) && !event.altKey;

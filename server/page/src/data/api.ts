@@ -48,6 +48,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   session?: string | undefined; // instead of the page's, "" for none
   isMinimal?: boolean; // the answer needs no body
+  isTrial?: boolean; // nothing is stored
   isNew?: boolean; // there must be none yet
 }
 
@@ -69,6 +70,9 @@ export function enterSession(name: string): void {
 const idOfTab = "page:" + Math.random().toString(36).slice(2) + ":";
 let requestCount = 0;
 
+/** Whether a request was this tab's, and its answer had no record, which its list would need. */
+export const isBlind = (request: string | undefined): boolean => request?.endsWith("+") === true;
+
 export const isOfTab = (request: string | undefined): boolean => request?.startsWith(idOfTab) === true;
 export const isOfPage = (request: string | undefined): boolean => request?.startsWith("page:") === true;
 
@@ -86,12 +90,13 @@ export async function send(
   more: Record<string, string>,
 ): Promise<Response> {
   if (/^[^?]*\/\.\.?([/?]|$)/.test(path)) throw new Error(`A browser cannot send a request for ${path}: it removes the dots.`);
-  const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount, ...more };
+  const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount + (options.isMinimal ? "+" : ""), ...more };
   const name = options.session ?? (isOutside(path) ? "" : session.value);
   if (name) headers["Pickup-Session"] = name;
   if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";
   if (options.tag) headers["If-Match"] = options.tag;
-  if (options.isMinimal) headers["Prefer"] = "return=minimal";
+  const preferences = [options.isMinimal && "return=minimal", options.isTrial && "tx=rollback"].filter(Boolean);
+  if (preferences.length > 0) headers["Prefer"] = preferences.join(", ");
   if (options.isNew) headers["If-None-Match"] = "*";
   // The origin leaves out the password that the page's own address may have.
   const response = await fetch(location.origin + path, {

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
 import { memberOf, type Obj } from "./json.ts";
 import { broken, follow, onChange, onNews, onReset, type Revision } from "./live.ts";
-import { labelOf, shapeOf, type Shape } from "./schema.ts";
+import { labelOf, shapeOf, type Field, type Shape } from "./schema.ts";
 
 export type Status = Schemas["Status"];
 
@@ -20,6 +20,10 @@ export const relations = computed(() => status.value?.relations ?? []);
 
 /** Whether the server is read-only, or the user may only read. */
 export const isReadOnly = computed(() => status.value?.mode.readOnly === true);
+
+/** Whether somebody can change a field of records. */
+export const canWrite = (shape: Shape, field: Field): boolean =>
+  !isReadOnly.value && !field.readOnly && field.name !== shape.key;
 
 /** Why nothing can be written at the moment, "" if it can. Who may only read sees nothing that writes. */
 export const whyOff = computed(() => (broken.value ? "The file does not parse, so nothing can be written." : ""));

@@ -2,7 +2,7 @@
 // record is unchanged. The edit belongs to a record, wherever its row moves.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, get, messageOf, pathOf, Refused, type Answer } from "../data/api.ts";
-import { idOf, isReadOnly, whyOff } from "../data/catalog.ts";
+import { canWrite, idOf, whyOff } from "../data/catalog.ts";
 import { isEqual, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
 import { bundle } from "../lazy.tsx";
 import { onChange } from "../data/live.ts";
@@ -20,6 +20,7 @@ export interface CellEdit {
   draft: string;
   picked: PickedRecord | undefined; // of a reference
   was: Json | undefined;
+  isTypedOver: boolean; // a key has begun it
   tag: string;
   error: string;
 }
@@ -69,20 +70,28 @@ export function useCellEdit(
     [shape.name],
   );
 
-  const begin = async (row: number, column: number) => {
+  /** Whether a cell has an input, which needs the second bundle, for a key to be typed into. */
+  const canType = (row: number, column: number): boolean => {
+    const record = rows.at(row),
+      field = columns[column];
+    if (!bundle.value || !record || !field || idOf(shape.name, record) === "") return false;
+    return canWrite(shape, field) && !isStructured(field, memberOf(record, field.name));
+  };
+
+  const begin = async (row: number, column: number, isTypedOver = false) => {
     const record = rows.at(row),
       field = columns[column];
     if (!record || !field) return;
     const id = idOf(shape.name, record),
       was = memberOf(record, field.name);
     if (id === "") return;
-    if (isReadOnly.value || field.readOnly || field.name === shape.key || isStructured(field, was)) {
+    if (!canWrite(shape, field) || isStructured(field, was)) {
       onOpen(id);
       return;
     }
     if (whyOff.value) return void toast(whyOff.value, { bad: true });
-    if (!(await save())) return document.querySelector<HTMLElement>(".edits :is(input, select, textarea)")?.focus();
-    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, tag: "", error: "" };
+    if (current.current && !(await save())) return document.querySelector<HTMLElement>(".edits :is(input, select, textarea)")?.focus();
+    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, isTypedOver, tag: "", error: "" };
     lastRow.current = row;
     setCell(edit);
     // The tag must belong to the value that the person sees.
@@ -104,7 +113,7 @@ export function useCellEdit(
     const answer = await ask("PATCH", path, { body: stringify({ [member]: value ?? null }), type, tag });
     rows.put(answer.data as Obj);
     toastUndo(`${member} of ${shape.name} ${id} is ${describe(value)}`, answer.revision, () => {
-      void get(path).then((a) => rows.put(a.data as Obj));
+      void rows.reload(id);
     });
     return answer;
   };
@@ -157,6 +166,7 @@ export function useCellEdit(
     cell,
     row: cell ? lastRow.current : -1,
     begin,
+    canType,
     save,
     type: (draft: string, picked?: PickedRecord) => setCell((c) => c && { ...c, draft, picked, error: "" }),
 
@@ -177,7 +187,7 @@ export function useCellEdit(
     clear: async (row: number, column: number) => {
       const record = rows.at(row),
         field = columns[column];
-      if (!record || !field || isReadOnly.value || field.readOnly || field.name === shape.key) return;
+      if (!record || !field || !canWrite(shape, field)) return;
       if (whyOff.value) return void toast(whyOff.value, { bad: true });
       const id = idOf(shape.name, record),
         was = memberOf(record, field.name);

@@ -1,21 +1,24 @@
 // The table of records: an ARIA grid that has elements only for the visible
 // rows. One cell has the tab stop. Its row stays in the page wherever the grid is
 // scrolled to, so that the keyboard does not lose its place.
+import { options } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isReadOnly, idOf } from "../data/catalog.ts";
 import { useCellEdit } from "./cell_edit.ts";
+import { columnsIn, isOneCell, placeOf, rangeOf, useRangeDrag, type Place, type Range } from "./range.ts";
 import { faultsOf } from "../data/findings.ts";
 import { Row, Skeleton } from "./grid_row.tsx";
-import { isNumber, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
+import { memberOf, type Json, type Obj } from "../data/json.ts";
 import type { Author } from "../data/live.ts";
 import { hasLetters } from "../keys.tsx";
-import { announce, toastError } from "../messages.tsx";
+import { withTools } from "../lazy.tsx";
+import { announce } from "../messages.tsx";
 import { href } from "../route.ts";
 import { mostSelected, type Rows } from "./rows.ts";
-import { typedOf, type Field, type Shape } from "../data/schema.ts";
+import { isStructured, type Field, type Shape } from "../data/schema.ts";
 import type { Sort } from "../data/query.ts";
 import { Icon } from "../icons.tsx";
-import { copyText, drag, Empty, ErrorBox, hasModifier, useNarrow } from "../ui.tsx";
+import { count as countOf, drag, Empty, ErrorBox, hasModifier, useNarrow } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 import { setWidth, useWidths } from "./columns.ts";
 
@@ -43,16 +46,9 @@ export interface GridProps {
   onSort: (member: string, more: boolean) => void;
   onOpen: (id: string) => void;
   onStep: (by: number) => void; // to the record below or above the opened one
-  onFilter: (member: string, value: Json | undefined, without: boolean) => void;
+  onFilter: (member: string, value: Json | undefined, without?: boolean) => void; // undefined: with it, and without it the second time
   onNew: () => void;
   onMenu: (member: string) => void;
-}
-
-/** The cell with the tab stop; row -1 is the header. */
-interface Place {
-  row: number;
-  column: number;
-  id?: string | undefined; // of its record
 }
 
 export function Grid(props: GridProps) {
@@ -63,6 +59,7 @@ export function Grid(props: GridProps) {
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
   const height = isNarrow ? cardHeight : rowHeight;
   const [stop, setActive] = useState<Place>({ row: 0, column: 0 });
+  const [anchor, setAnchor] = useState<Place | null>(null); // where a range of cells begins that ends at the tab stop
   const focusOn = useRef<Place | null>(null),
     hasFocus = useRef(false);
   const view = useView(scroller);
@@ -84,6 +81,7 @@ export function Grid(props: GridProps) {
   useEffect(() => {
     scroller.current?.scrollTo(0, 0);
     setActive({ row: 0, column: 0 });
+    setAnchor(null);
   }, [rows]);
   useRequests(rows, total, first, last);
   useEffect(() => {
@@ -107,19 +105,36 @@ export function Grid(props: GridProps) {
     if (id === "" || id === active.id) return;
     const row = active.id ? rows.indexOf(active.id) : -1;
     setActive(row < 0 ? { ...active, id } : { ...active, row });
+    if (row >= 0) setAnchor((from) => from && { ...from, row: clamp(from.row + row - active.row, 0, lastRow) });
   }, [rows, rows.version.value]);
 
-  const moveTo = (row: number, column: number) => {
-    const place = { row: clamp(row, -1, count - 1), column: clamp(column, 0, columns.length - 1) };
+  const moveTo = (row: number, column: number, from: Place | null = null) => {
+    const place = { row: clamp(row, from ? 0 : -1, count - 1), column: clamp(column, 0, columns.length - 1) };
     const element = scroller.current!;
     if (place.row >= 0) scrollToRow(element, place.row * height, height, top, scale);
     scrollToColumn(element, place.column);
     focusOn.current = place;
     stopAt(place);
+    setAnchor(from);
+    if (from) announceRange(rangeOf(place, from));
   };
   const edit = useCellEdit(rows, shape, columns, onOpen, moveTo);
   useStill(scroller, edit.cell?.id, edit.row, height / scale);
   const recordAt = (place: Place): Obj | undefined => (place.row < 0 ? undefined : rows.at(place.row));
+  const range = rangeOf(active, anchor);
+  const block = { rows, shape, columns, range };
+  const openMenu = (x: number, y: number, { row, column }: Place) =>
+    withTools((tools) =>
+      tools.showCellMenu({
+        ...props,
+        ...block,
+        x,
+        y,
+        row,
+        column,
+        onEdit: () => void edit.begin(row, column),
+      }),
+    );
 
   const onKey = (event: KeyboardEvent) => {
     if ((event.target as HTMLElement).closest(".edits")) {
@@ -128,14 +143,19 @@ export function Grid(props: GridProps) {
       return;
     }
     const { row, column } = active,
+      key = event.key.toLowerCase(),
       control = hasModifier(event);
+    if (isTyped(event) && edit.canType(row, column)) {
+      renderNow(() => void edit.begin(row, column, true)); // the key is typed into the input
+      event.stopPropagation();
+      return;
+    }
     if (event.altKey) {
       if (opened === undefined || !/^Arrow(Up|Down)$/.test(event.key)) return;
       props.onStep(event.key === "ArrowDown" ? 1 : -1);
       event.preventDefault();
       return;
     }
-    const letter = hasLetters.value && !control ? event.key.toLowerCase() : "";
     const target = targetOf(
       event.key,
       control,
@@ -152,30 +172,36 @@ export function Grid(props: GridProps) {
       const width = (cellAt(scroller.current, active)?.offsetWidth ?? 0) + (event.key === "ArrowLeft" ? -20 : 20);
       setWidth(shape.name, field.name, width);
       announce(width + " pixels");
-    } else if (target) moveTo(target.row, target.column);
+    } else if (isMenuKey(event)) {
+      const { left, bottom } = cellAt(scroller.current, active)!.getBoundingClientRect();
+      openMenu(left + 8, bottom - 4, active);
+    } else if (target) moveTo(target.row, target.column, event.shiftKey && row >= 0 ? (anchor ?? active) : null);
     else if (row < 0) {
       if (!field) return;
-      if (event.key === "F10" && event.shiftKey) props.onMenu(field.name);
-      else if (event.key === " " && event.shiftKey) props.onSelectAll();
+      if (event.key === " " && event.shiftKey) props.onSelectAll();
       else if (event.key === "Enter" || event.key === " ") onSort(field.name, event.shiftKey);
       else return;
     } else if (!record || !field || !id) return;
     else if (event.key === "Enter" && control) {
       if (!field.collection || typeof value === "object" || value === undefined) return;
       location.hash = href([field.collection, String(value)]);
-    } else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
+    } else if (event.key === "Enter" && event.shiftKey) props.onNew();
+    else if (event.key === "Enter" || event.key === "F2") void edit.begin(row, column);
     else if (event.key === " " && event.shiftKey) props.onSelect(id, false);
-    else if (event.key === " " || letter === "o") onOpen(id);
-    else if (letter === "f") {
-      if (typeof value === "object" && value !== null && !isNumber(value)) announce("Cannot filter by a list or an object");
-      else onFilter(field.name, value, event.shiftKey);
-    } else if (event.key === "Delete") void edit.clear(row, column);
-    else if (event.key.toLowerCase() === "c" && control && !String(getSelection())) {
-      void copyText(event.shiftKey ? stringify(value) : typedOf(value)).then(
-        () => announce("Copied"),
-        (error: unknown) => toastError("Could not copy.", error),
-      );
-    } else if (event.key === "Escape") document.getElementById("filter")?.focus();
+    else if (event.key === " ") onOpen(id);
+    else if (event.key === "Delete" || event.key === "Backspace") {
+      if (isOneCell(range)) void edit.clear(row, column);
+      else withTools((tools) => tools.clearBlock(block));
+    } else if (control && key === "f" && event.shiftKey) {
+      if (isStructured(field, value)) announce("Cannot filter by a list or an object");
+      else onFilter(field.name, value);
+    } else if (control && key === "c" && !String(getSelection())) {
+      withTools((tools) => tools.copyBlock(block, event.shiftKey, selected));
+    } else if (control && key === "d" && range.bottom > range.top) withTools((tools) => tools.fillDown(block));
+    else if (event.key === "Escape") {
+      if (anchor) setAnchor(null);
+      else document.getElementById("filter")?.focus();
+    }
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -194,7 +220,11 @@ export function Grid(props: GridProps) {
       if (place.row >= 0) void edit.begin(place.row, place.column);
       return;
     }
+    if (event.shiftKey && place.row >= 0 && place.column > 0 && active.row >= 0) {
+      return moveTo(place.row, place.column, anchor ?? active);
+    }
     stopAt(place);
+    setAnchor(null);
     if (place.row < 0 && field) {
       if (target.closest(".menu-of")) props.onMenu(field.name);
       else if (place.column === 0 && isOnBox(event)) props.onSelectAll();
@@ -206,10 +236,17 @@ export function Grid(props: GridProps) {
     }
   };
 
+  const startDrag = useRangeDrag((from, to) => moveTo(to.row, to.column, from));
   const onPress = (event: PointerEvent) => {
     const target = event.target as HTMLElement,
-      field = columns[placeOf(target)?.column ?? -1];
-    if (!field || !target.matches(".grip")) return;
+      place = placeOf(target),
+      field = columns[place?.column ?? -1];
+    if (!place || !field) return;
+    if (!target.matches(".grip")) {
+      const isMouse = event.pointerType === "mouse" && event.button === 0 && !event.shiftKey;
+      if (isMouse && place.row >= 0 && !isNarrow && !target.closest("a, .edits")) startDrag(event, place);
+      return;
+    }
     const width = target.parentElement!.offsetWidth;
     drag(event, (x) => setWidth(shape.name, field.name, width + x));
   };
@@ -258,8 +295,23 @@ export function Grid(props: GridProps) {
         }}
         onPointerDown={onPress}
         onMouseDown={(event) => {
-          // Shift selects rows, and not the text between them.
-          if (event.shiftKey && !(event.target as HTMLElement).closest(".edits")) event.preventDefault();
+          if (event.shiftKey && !(event.target as HTMLElement).closest(".edits")) event.preventDefault(); // selects no text
+        }}
+        onContextMenu={(event) => {
+          const place = placeOf(event.target as HTMLElement);
+          if (!place || event.shiftKey || (event.target as HTMLElement).closest("a, .edits")) return; // the browser's own
+          event.preventDefault();
+          if (columnsIn(range, place.row) === "" || place.column < range.left || place.column > range.right) {
+            stopAt(place);
+            setAnchor(null);
+          }
+          openMenu(event.clientX, event.clientY, place);
+        }}
+        onPaste={(event) => {
+          const text = event.clipboardData?.getData("text/plain") ?? "";
+          if ((event.target as HTMLElement).closest(".edits") || active.row < 0 || text === "") return;
+          event.preventDefault();
+          withTools((tools) => tools.pasteBlock(block, text));
         }}
         onClick={(event) => onPointer(event, false)}
         onDblClick={(event) => onPointer(event, true)}
@@ -287,6 +339,7 @@ export function Grid(props: GridProps) {
                   active={columnOf(i)}
                   isOpened={id !== "" && id === opened}
                   isSelected={selected.has(id)}
+                  range={columnsIn(range, i)}
                   fresh={marksOf(fresh, id)}
                   faults={faultsOf(shape.name, id)}
                   edit={edit.row === i ? edit.cell : null}
@@ -367,10 +420,26 @@ const clamp = (n: number, min: number, max: number): number => Math.max(min, Mat
 const cellAt = (grid: HTMLElement | null, place: Place): HTMLElement | null =>
   grid?.querySelector<HTMLElement>(`[data-cell="${place.row}:${place.column}"]`) ?? null;
 
-function placeOf(element: HTMLElement): Place | null {
-  const text = element.closest<HTMLElement>("[data-cell]")?.dataset["cell"];
-  const [row, column] = (text ?? "").split(":").map(Number);
-  return row === undefined || column === undefined ? null : { row, column };
+const announceRange = ({ top, bottom, left, right }: Range) =>
+  announce(`${countOf(bottom - top + 1, "row")}, ${countOf(right - left + 1, "column")}`);
+
+/** Whether a key types something, or begins to compose it. */
+const isTyped = (event: KeyboardEvent): boolean =>
+  hasLetters.value &&
+  event.key !== " " &&
+  (event.key.length === 1 || event.key === "Process") &&
+  (event.getModifierState("AltGraph") || !(event.ctrlKey || event.metaKey || event.altKey));
+
+const isMenuKey = (event: KeyboardEvent): boolean =>
+  event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
+
+/** Renders what changes before it returns. */
+function renderNow(change: () => void): void {
+  const { debounceRendering } = options;
+  options.debounceRendering = (render) => render();
+  change();
+  if (debounceRendering) options.debounceRendering = debounceRendering;
+  else delete options.debounceRendering;
 }
 
 /** Returns where a key leads, or undefined. */

@@ -17,6 +17,7 @@ interface RowProps {
   active: number; // the column with the tab stop, or -1
   isOpened: boolean;
   isSelected: boolean;
+  range: string; // the columns that are selected, as in "1:3", or ""
   fresh: string; // who has just changed it, and the fields, one a line
   faults: ReadonlyMap<string, string> | undefined; // by field
   edit: CellEdit | null;
@@ -49,7 +50,8 @@ export class Row extends Component<RowProps> {
         </div>
       );
     }
-    const [by = "", ...marks] = fresh.split("\n");
+    const [by = "", ...marks] = fresh.split("\n"),
+      [left = 0, right = -1] = props.range ? props.range.split(":").map(Number) : [];
     const classes = ["row", by];
     if (props.isOpened) classes.push("opened");
     if (props.isSelected) classes.push("selected");
@@ -73,6 +75,7 @@ export class Row extends Component<RowProps> {
             field={field}
             record={record}
             isActive={active === column}
+            isInRange={column >= left && column <= right}
             isFresh={marks.includes(field.name)}
             fault={card ? [...(props.faults?.values() ?? [])].join(" ") : props.faults?.get(field.name)}
             edit={edit?.member === field.name ? edit : null}
@@ -91,6 +94,7 @@ interface CellProps {
   field: Field;
   record: Obj;
   isActive: boolean;
+  isInRange: boolean;
   isFresh: boolean;
   fault: string | undefined;
   edit: CellEdit | null;
@@ -98,11 +102,12 @@ interface CellProps {
   card: Shape | null;
 }
 
-function Cell({ place, column, field, record, isActive, isFresh, fault, edit, onEdit, card }: CellProps) {
+function Cell({ place, column, field, record, isActive, isInRange, isFresh, fault, edit, onEdit, card }: CellProps) {
   const classes = ["cell"];
   if (column > 0 && field.kind === "number") classes.push("right");
   if (isFresh) classes.push("changed");
   if (edit) classes.push("edits");
+  if (isInRange) classes.push("ranged");
   return (
     <div
       role={column === 0 ? "rowheader" : "gridcell"}
@@ -110,6 +115,7 @@ function Cell({ place, column, field, record, isActive, isFresh, fault, edit, on
       data-cell={place}
       tabIndex={isActive && !edit ? 0 : -1}
       class={classes.join(" ")}
+      aria-selected={isInRange || undefined}
       aria-invalid={fault ? true : undefined}
       title={fault || undefined}
     >
@@ -136,6 +142,7 @@ function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEd
             value={edit.draft}
             was={edit.was}
             autoFocus
+            isTypedOver={edit.isTypedOver}
             label={field.name}
             isInvalid={edit.error !== ""}
             describedBy={edit.error ? "cell-error" : ""}

@@ -60,13 +60,20 @@ export class Rows {
     return -1;
   }
 
-  /** Returns the ids of the rows from..to, which is exclusive. Those that are not loaded are requested. */
+  /**
+   * Returns the records of the rows from..to, which is exclusive. If one of them is not
+   * loaded they are requested, of the fields alone that are named.
+   */
+  async recordsOf(from: number, to: number, ...fields: string[]): Promise<Obj[]> {
+    const records = Array.from({ length: to - from }, (_, i) => this.at(from + i));
+    if (!records.includes(undefined)) return records as Obj[];
+    const part = [`_start=${from}&_end=${to}`, ...fields.map((name) => "_fields=" + encodeURIComponent(name))];
+    if (this.query) part.unshift(this.query);
+    return (await get(`${pathOf(this.name)}?${part.join("&")}`)).data as Obj[];
+  }
+
   async idsOf(from: number, to: number): Promise<string[]> {
-    let records = Array.from({ length: to - from }, (_, i) => this.at(from + i));
-    if (records.includes(undefined)) {
-      const part = `_fields=${encodeURIComponent(keyOf(this.name))}&_start=${from}&_end=${to}`;
-      records = (await get(`${pathOf(this.name)}?${this.query ? this.query + "&" : ""}${part}`)).data as Obj[];
-    }
+    const records = await this.recordsOf(from, to, keyOf(this.name));
     return records.map((record) => idOf(this.name, record ?? {})).filter(Boolean);
   }
 
@@ -172,6 +179,11 @@ export class Rows {
     records[row % blockSize] = record;
     this.mark([old], [record], "tab");
     this.version.value++;
+  }
+
+  /** Reads a record again and replaces it where it is. */
+  async reload(id: string): Promise<void> {
+    this.put((await get(pathOf(this.name, id))).data as Obj);
   }
 
   close(): void {

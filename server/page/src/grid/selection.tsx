@@ -1,13 +1,16 @@
 // What can be done with several records at once. Each action is one transaction.
 import { useState } from "preact/hooks";
-import { readRecords } from "../data/catalog.ts";
+import { idOf } from "../data/catalog.ts";
 import { Input } from "../record/inputs.tsx";
-import { memberOf, pointer, stringify, type Json, type Obj, type Operation } from "../data/json.ts";
-import { announce, toastError } from "../messages.tsx";
+import { isEqual, memberOf, stringify, type Obj } from "../data/json.ts";
+import { announce, toast, toastError } from "../messages.tsx";
+import { selectedRecords } from "./block.ts";
+import { submit } from "./review.tsx";
 import { mostSelected, type Rows } from "./rows.ts";
 import { resolveInput, type FieldInput } from "../data/references.ts";
 import { fieldOf, typedOf, type Shape } from "../data/schema.ts";
 import { changeRecords } from "../data/transaction.ts";
+import { writeTable } from "../data/tables.ts";
 import { Button, copyText, count, Dialog, ErrorBox, formatCount } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 
@@ -24,9 +27,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
     isFull = selected.size === mostSelected && selected.size < (rows.total.value ?? 0);
   const copyAs = async (write: (records: Obj[]) => string) => {
     try {
-      const loaded = [...selected].map((id) => rows.at(rows.indexOf(id))).filter((record) => record !== undefined);
-      const isWhole = loaded.length === selected.size; // those far away may have been forgotten
-      await copyText(write(isWhole ? loaded : await readRecords(shape.name, [...selected])));
+      await copyText(write(await selectedRecords(rows, selected)));
       announce("Copied");
     } catch (error) {
       toastError("Could not copy.", error);
@@ -85,12 +86,13 @@ function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
     try {
       const value = await resolveInput({ field, ...typed! }, before ?? (typed!.text === "" ? "" : undefined));
       const text = `${name} of ${count(selected.size, "record")} is ${typedOf(value) || "empty"}`;
-      const change = (path: string): Operation[] => {
-        const member = path + pointer(name);
-        const set: Operation = { op: "add", path: member, value: value ?? null };
-        return value === undefined ? [set, { op: "remove", path: member }] : [set]; // what is missing cannot be removed
-      };
-      await changeRecords(shape.name, selected, change, text);
+      const records = await selectedRecords(rows, selected);
+      if (records.length < selected.size) throw new Error("Some of these records no longer exist.");
+      const changes = records
+        .filter((record) => !isEqual(memberOf(record, name), value))
+        .map((seen) => ({ id: idOf(shape.name, seen), seen, values: new Map([[name, value]]) }));
+      if (changes.length === 0) toast(text);
+      else await submit(shape, changes, [], { done: text });
       onClose(true);
     } catch (e) {
       setError(e);
@@ -131,13 +133,8 @@ function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
   );
 }
 
-/** Returns records as comma-separated values (RFC 4180). */
+/** Returns records as comma-separated values, with the names of the fields in the first line. */
 function csvOf(records: Obj[], shape: Shape): string {
   const names = [...new Set([...shape.fields.map((f) => f.name), ...records.flatMap((r) => Object.keys(r))])];
-  const cell = (value: Json | undefined) => {
-    const text = typeof value === "object" ? stringify(value) : typedOf(value);
-    return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
-  };
-  const lines = [names, ...records.map((record) => names.map((name) => memberOf(record, name)))];
-  return lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  return writeTable([names, ...records.map((record) => names.map((name) => memberOf(record, name)))], ",") + "\r\n";
 }

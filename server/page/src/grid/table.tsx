@@ -1,7 +1,7 @@
 // The list of a collection, with its query, and one of its records next to it.
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { pathOf, session } from "../data/api.ts";
+import { isBlind, pathOf, session } from "../data/api.ts";
 import { collections, hasCollection, idOf, shapeFor, shapes, status } from "../data/catalog.ts";
 import { useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
@@ -222,6 +222,7 @@ function useRows(name: string, query: string): Rows {
     // An edit of this tab leaves its row where it is until the list is requested again.
     const isOwnUpdate = (revision: Revision) =>
       authorOf(revision) === "tab" &&
+      !isBlind(revision.request) &&
       revision.changes?.length === 1 &&
       revision.changes[0]?.op === "updated" &&
       !revision.undoes;
@@ -240,8 +241,11 @@ function sorted(query: Query, member: string, more: boolean): Query {
   return { ...query, sort: [...others, { member, descending: now !== undefined }] };
 }
 
-function filtered(query: Query, member: string, value: Json | undefined, without: boolean): Query {
+function filtered(query: Query, member: string, value: Json | undefined, isWithout: boolean | undefined): Query {
   const others = { ...query, terms: query.terms.filter((term) => term.member !== member) };
+  const own = query.terms.find((term) => term.member === member);
+  const isOn = own !== undefined && (own.operator === "eq" || (own.operator === "exists" && own.value === "false"));
+  const without = isWithout ?? isOn; // the second time
   if (value === undefined || value === null) {
     return withTerm(others, { member, operator: "exists", value: String(without) });
   }

@@ -1,5 +1,5 @@
 // How a value is edited: the input that its field asks for.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Json } from "../data/json.ts";
 import type { Control, OnInput } from "./input_props.ts";
 import { ReferenceInput } from "./reference_input.tsx";
@@ -17,19 +17,21 @@ export interface InputProps {
   describedBy?: string | undefined;
   placeholder?: string; // while it is empty
   autoFocus?: boolean;
+  isTypedOver?: boolean; // what is typed replaces the value
 }
 
 const longText = 70; // characters from which a text gets several lines
 
 export function Input(props: InputProps) {
-  const { field, was, onInput, autoFocus } = props;
+  const { field, was, onInput, autoFocus, isTypedOver } = props;
   const ref = useRef<Control>(null);
   const [value, setOwn] = useOwnText(props.value);
   const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!autoFocus) return;
-    ref.current?.focus();
-    if (ref.current?.tagName === "INPUT") ref.current.select();
+    const input = ref.current;
+    input?.focus({ preventScroll: true });
+    if (input?.tagName === "INPUT" || (input?.tagName === "TEXTAREA" && isTypedOver)) input.select();
   }, []);
   const shared = {
     ref,

@@ -14,7 +14,7 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
       ["N", "new record"],
       ["G, then O R C P L S", "overview, requests, changes, problems, relations, sessions"],
       [control + " Z", "undo the last change made here"],
-      ["?", "this list"],
+      ["?, " + control + " /", "this list"],
     ],
   },
   {
@@ -31,17 +31,22 @@ const keys: { place: string; list: [keys: string, effect: string][] }[] = [
     list: [
       ["← ↑ → ↓", "move; with " + control + ", to the end"],
       ["Home End PgUp PgDn", "move further"],
+      ["any character", "type over the cell; so N, G, / and ? work on ids and headers only"],
       ["Enter, F2", "edit; Enter saves, Esc cancels"],
       ["Tab", "save, and move right"],
-      ["Space, O", "open the record"],
+      ["Shift and a move", "select a range of cells; Esc unselects it"],
+      [control + " C, " + control + " V", "copy the cells, paste a block of them"],
+      [control + " Shift C", "copy as JSON"],
+      [control + " D", "fill the range with its first row"],
+      ["Delete", "set values to null, or remove them"],
+      ["Space", "open the record"],
+      ["Shift Enter", "new record"],
       [control + " Enter", "open the record that the value refers to"],
-      ["F, Shift F", "only records with this value, or without it"],
-      [control + " C", "copy the value; with Shift as JSON"],
+      [control + " Shift F", "only records with this value; again, those without it"],
+      ["Shift F10", "menu of the cell, or of the column"],
       ["Shift Space", "select the record; on a column header, all"],
-      ["Delete", "set the value to null, or remove it"],
       ["Enter, Shift Enter", "on a column header: sort, or add to the sorting"],
       ["Shift ← →", "on a column header: narrower, wider"],
-      ["Shift F10", "on a column header: columns"],
       ["Esc", "go to the filter"],
     ],
   },
@@ -81,7 +86,7 @@ export function KeyHelp() {
           checked={hasLetters.value}
           onChange={(event) => setLetters(event.currentTarget.checked)}
         />
-        Use single-letter shortcuts (switch off for speech input)
+        Use single letters: shortcuts, and typing over a cell (switch off for speech input)
       </label>
       <div class="row-of end">
         <Button autofocus onClick={close}>
