@@ -35,6 +35,9 @@ func (s *server) fail(c *gin.Context, err error) {
 	for name, values := range p.Header {
 		h[name] = values
 	}
+	if p.Status == http.StatusNotFound {
+		h.Add("Link", describedBy(sessionPath(placeOf(c.Request))))
+	}
 	h.Set("Cache-Control", "no-store")
 	c.Set(problemKey, p)
 	s.send(c, p.Status, openapi.ProblemType, httpx.Marshal(p))

@@ -34,6 +34,7 @@ func (req *request) readIndex() error {
 	if err := req.takeOnly(); err != nil { // a page may have any
 		return err
 	}
+	req.Writer.Header().Add("Link", describedBy(req.sessionPath))
 	return req.sendValue(req.index())
 }
 

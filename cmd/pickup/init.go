@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pickup/filestore"
@@ -21,9 +22,10 @@ import (
 // An initCommand makes what is missing of a database, its schema and the line in
 // .gitignore, and the settings of git. It overwrites nothing.
 type initCommand struct {
-	File string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
-	Git  bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
-	Fake bool   `help:"Add 50 made-up records to each collection of a new file."`
+	File   string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
+	Git    bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
+	Fake   bool   `help:"Add 50 made-up records to each collection of a new file."`
+	Agents bool   `help:"Tell coding agents of FILE, in AGENTS.md."`
 	config.IDConvention
 }
 
@@ -42,7 +44,10 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	case c.Git && repository(filepath.Dir(realPath(path))) == "":
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
 	case c.Git && !made:
-		return setUpGit(ctx, e, path)
+		if err := setUpGit(ctx, e, path); err != nil || !c.Agents {
+			return err
+		}
+		return tellAgents(e, path)
 	}
 	if c.Fake && !made {
 		return config.Usagef("%s exists already: %s generate adds records to it", path, e.program())
@@ -86,6 +91,13 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 			return err
 		}
 	}
+	if c.Agents {
+		if err := tellAgents(e, path); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(e.stdout, "For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
+	}
 	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
 	return nil
 }
@@ -128,6 +140,38 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	}
 	fmt.Fprintf(e.stdout, "%s: created, with rules to start from\n", file)
 	return nil
+}
+
+// The first and the last of the lines that tellAgents writes.
+const (
+	agentsBegin = "<!-- pickup -->\n"
+	agentsEnd   = "<!-- /pickup -->\n"
+)
+
+// tellAgents writes into AGENTS.md what a coding agent should know, in place of what an
+// earlier run has written.
+func tellAgents(e *environment, path string) error {
+	const name = "AGENTS.md"
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	rules, _ := lint.SchemaPath(path, "")
+	lines := fmt.Sprintf("%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
+		"Edit %[2]s for data and %[5]s for rules; both are live. Run `%[3]s check %[4]s` after an edit.\n"+
+		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n%[6]s",
+		agentsBegin, path, e.program(), shellFile(path), rules, agentsEnd)
+	before, after, found := bytes.Cut(text, []byte(agentsEnd))
+	if i := bytes.LastIndex(before, []byte(agentsBegin)); found && i >= 0 {
+		before = before[:i]
+	} else {
+		before, after = text, nil
+		if len(text) > 0 {
+			before = append(bytes.TrimRight(text, "\n"), "\n\n"...)
+		}
+	}
+	fmt.Fprintf(e.stdout, "%s: tells coding agents of %s\n", name, path)
+	return filestore.WriteFile(name, slices.Concat(before, []byte(lines), after), true)
 }
 
 // appendLine appends a line to a text file, which may not exist.

@@ -181,7 +181,7 @@ func (d *describer) inferred(r *record) {
 	}
 	d.define(r.Record, found)
 
-	body := []byte(`{"description":"Any object: there are no rules. The fields are taken from the data.","type":"object"`)
+	body := []byte(`{"description":"Any object: there are no rules.","type":"object"`)
 	var members []byte
 	for _, name := range r.Members {
 		if name != r.IDMember {

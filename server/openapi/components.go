@@ -35,7 +35,7 @@ func (d *apiDocument) errorResponse() entry {
 			about += line
 		}
 	}
-	for name := range strings.FieldsSeq("Accept-Query Preference-Applied WWW-Authenticate Allow ETag Accept Accept-Encoding Accept-Patch Retry-After") {
+	for name := range strings.FieldsSeq("Accept-Query Preference-Applied WWW-Authenticate Allow ETag Accept Accept-Encoding Accept-Patch Retry-After Link") {
 		if d.Auth || name != "WWW-Authenticate" {
 			headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
 		}

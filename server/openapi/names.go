@@ -26,6 +26,7 @@ const (
 	HoldsPath     = "/_/holds"
 	ReleasePath   = "/_/release"
 	SessionsPath  = "/_/sessions"
+	LLMsPath      = "/_/llms.txt"
 )
 
 // serverPaths are the paths that a session does not have.
