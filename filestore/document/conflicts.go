@@ -75,7 +75,7 @@ func compare(path []string, a, b *list, differ func(path []string, a, b *item)) 
 			differ(at, x, y)
 		case i >= len(a.items) || sameValue(x.value, y.value): // both have it, or it was compared before
 		default:
-			if la, lb := x.list(), y.list(); la.mixes(lb) {
+			if la, lb := x.list(), y.list(); len(path) < deepLevel && la.mixes(lb) {
 				compare(at, la, lb, differ)
 			} else {
 				differ(at, x, y)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestExplainConflicts parses files with git's markers.
@@ -36,5 +37,20 @@ func TestExplainConflicts(t *testing.T) {
 		if _, err := Parse("db.json", []byte(test.text), nil); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
+	}
+}
+
+// TestExplainDeepConflicts parses a large file with a conflict at its bottom: it takes time
+// in proportion to its size.
+func TestExplainDeepConflicts(t *testing.T) {
+	const deep = 9000
+	begin := time.Now()
+	text := "{" + strings.Repeat("\"a\":{", deep) + "\n<<<<<<< a\n\"x\":1\n=======\n\"x\":2\n>>>>>>> b\n,\"y\":\"" +
+		strings.Repeat("x", 1<<20) + "\"" + strings.Repeat("}", deep) + "}"
+	if _, err := Parse("db.json", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "1 merge conflict") {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
