@@ -131,7 +131,7 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 	if integer {
 		unit, decimals = 1, 0
 	}
-	if p.multiple > 0 {
+	if p.multiple > 0 && (!integer || p.multiple == math.Trunc(p.multiple)) {
 		unit, decimals = p.multiple, -1
 	}
 	at := func(k float64) jsontext.Value { return strconv.AppendFloat(nil, k*unit, 'f', decimals, 64) }
