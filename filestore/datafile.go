@@ -19,6 +19,7 @@ type dataFile struct {
 	store   *Store             // is told of edits, and wakes its watchers
 	doc     *document.Document // the contents; target.doc is what the file has
 	reading readState
+	clean   bool // there are no dot files of it
 }
 
 func (s *Store) newFile(path string) *dataFile {
@@ -62,36 +63,41 @@ func (f *dataFile) work() time.Duration {
 	return pollEvery
 }
 
-// commit makes the document with changes durable and returns it.
-func (f *dataFile) commit(ctx context.Context, base storage.Rev, changes []storage.Change) (*document.Document, error) {
-	var next *document.Document
+// commit makes the document with changes durable, and the contents. next is that document,
+// or nil.
+func (f *dataFile) commit(ctx context.Context, base storage.Rev, changes []storage.Change, next *document.Document) error {
 	for begin, again := f.o.now(), false; ; again = true {
 		// Collect edits that were finished in displaced files.
 		f.collectLateEdits()
 		// Load an edit of the file itself. An edit is a conflict.
 		if err := f.waitReadable(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if base != f.store.rev {
-			return nil, fmt.Errorf("%w: %s was edited", storage.ErrConflict, f.path)
+			return fmt.Errorf("%w: %s was edited", storage.ErrConflict, f.path)
 		}
 		if again && f.o.now().Sub(begin) > graceWrite {
-			return nil, fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, f.path)
+			return fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, f.path)
 		}
 		if len(changes) == 0 && f.known.Info != nil {
-			return f.doc, nil // the file has these contents
+			return nil // the file has these contents
 		}
 		if next == nil {
 			var err error
-			if next, err = f.doc.Apply(changes); err != nil || f.o.Ephemeral {
-				return next, err
+			if next, err = f.doc.Apply(changes); err != nil {
+				return err
 			}
 		}
 		// Write the document, and begin again if another program saved the file.
-		err := f.write(next)
-		if !errors.Is(err, errMovedOn) {
-			return next, err
+		if !f.o.Ephemeral {
+			if err := f.write(next); errors.Is(err, errMovedOn) {
+				continue
+			} else if err != nil {
+				return err
+			}
 		}
+		f.doc = next
+		return nil
 	}
 }
 

@@ -30,6 +30,10 @@ type displacedFiles struct {
 	list []*displacedFile
 }
 
+// displacedName separates the name of the file from the sum in the name of a displaced
+// file.
+const displacedName = ".prev-"
+
 // Limits for systems that do not report whether a file is open for writing.
 const (
 	keepFor  = 5 * time.Second // long enough for a save that began before
@@ -41,7 +45,7 @@ const (
 func (d *displacedFiles) add(path string, state disk.State, doc *document.Document) {
 	name := ""
 	for n := 0; n == 0 || d.has(name); n++ {
-		name = d.dotFile(fmt.Sprintf(".prev-%v-%d", state.Sum, n)) // a file may go back and forth between two contents
+		name = d.dotFile(fmt.Sprintf(displacedName+"%v-%d", state.Sum, n)) // a file may go back and forth between two contents
 	}
 	if d.o.sys.Rename(path, name) != nil {
 		name = path // recovery finds the file under either name
@@ -104,6 +108,9 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 // collectLateEdits merges the edits that were finished in displaced files into the
 // contents, or keeps them as conflict copies.
 func (f *dataFile) collectLateEdits() {
+	if f.store.folder.isHalf() {
+		return // the contents are older than the files
+	}
 	for _, d := range slices.Clone(f.displaced.list) { // a merge displaces another file
 		if f.collectLateEdit(d) {
 			f.displaced.list = slices.DeleteFunc(f.displaced.list, func(e *displacedFile) bool { return e == d })

@@ -93,6 +93,8 @@ func (f *file) unusable(err error) error {
 	switch {
 	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
 		return err
+	case absent && f.several:
+		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing")
 	case absent && f.o.touches():
 		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
 	case absent:

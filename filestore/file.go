@@ -12,6 +12,7 @@ import (
 	"pickup/filestore/document"
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -21,6 +22,8 @@ type file struct {
 	o        *Options // of the store
 	path     string   // as it was given; messages name the file by it
 	real     string   // without symlinks
+	member   string   // the name of the member that the file has; "": it is a database
+	several  bool     // it is one of the files of a folder
 	opened   bool     // Open has returned
 	warnings []string // of Open
 	warned   string   // the last message since then
@@ -93,8 +96,14 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 	return data, state, disk.Cause(err)
 }
 
+// parse parses a text of the file. An array is the collection that the file is named for,
+// if it is so from the start.
 func (f *file) parse(data []byte) (*document.Document, error) {
-	return document.Parse(f.path, data, f.o.ids)
+	member := f.member
+	if !f.opened && member == "" && rawjson.Begins(data) == '[' {
+		member = MemberOf(f.path)
+	}
+	return document.ParseMember(member, f.path, data, f.o.ids, nil)
 }
 
 func (f *file) parses(data []byte) bool {

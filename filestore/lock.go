@@ -40,6 +40,9 @@ func ServerURL(path string) string {
 		return ""
 	}
 	f := &file{real: real}
+	if info, err := os.Stat(real); err == nil && info.IsDir() {
+		f = folderFile(nil, path, real)
+	}
 	text, _ := os.ReadFile(f.dotFile(".lock")) // without it there is no server
 	var pid int
 	var on, url string

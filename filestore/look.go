@@ -92,7 +92,7 @@ func (f *dataFile) look() error {
 		f.touched(c)
 		return nil
 	}
-	doc, err := document.ParseEdit(f.path, data, f.o.ids, f.doc)
+	doc, err := f.parseEdit(data)
 	if err != nil && f.doc == nil && !f.canWrite() {
 		// Another server is writing the file, or it is read-only: leave it as it is.
 		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {
@@ -107,6 +107,13 @@ func (f *dataFile) look() error {
 	}
 	f.takeOver(doc, c)
 	return nil
+}
+
+func (f *dataFile) parseEdit(data []byte) (*document.Document, error) {
+	if f.doc == nil {
+		return f.parse(data)
+	}
+	return document.ParseEdit(f.path, data, f.o.ids, f.doc)
 }
 
 // isBlank reports whether data is white space.
@@ -205,7 +212,7 @@ func (f *dataFile) waitReadable(ctx context.Context) error {
 			return err
 		}
 		if f.o.now().Sub(f.reading.since) >= graceWrite {
-			if !errors.Is(err, fs.ErrNotExist) {
+			if !errors.Is(err, fs.ErrNotExist) || f.several {
 				return f.unusable(err)
 			}
 			f.known = disk.State{Sum: checksum.Of()}

@@ -34,6 +34,9 @@ type Options struct {
 	// edit of it replaces the contents; it is never written.
 	Ephemeral bool
 
+	// Private are files of the server, which are not part of a folder.
+	Private []string
+
 	// JournalDir is a directory in which an earlier version kept the redo record of
 	// a file that has to be written in place. Open completes the write of a record
 	// there and removes it. "": none.
@@ -84,7 +87,7 @@ const (
 // touches reports whether the store may change anything on the disk.
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
-// Open opens the file at path. A file that is missing or empty gets the content
+// Open opens the file at path, or the files of a folder; see IsFolder. A file that is missing or empty gets the content
 // o.Initial, at the first Commit if the directory is not writable; with a conflict copy
 // next to it, it has lost its content, and Open fails. Open completes or undoes writes
 // that a crash interrupted. Errors wrap:
@@ -114,16 +117,27 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path, o: &o, rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.newFile(path)
-	s.files = []*dataFile{f}
-	if err := f.start(ctx); err != nil {
-		for _, w := range f.warnings { // the caller has no Store to ask for them
+	var err error
+	if IsFolder(path) {
+		err = s.openFolder(ctx)
+	} else {
+		f := s.newFile(path)
+		if err = f.start(ctx); err == nil {
+			f.opened, f.member = true, f.doc.Only()
+		} else {
+			f.lock.release()
+		}
+		s.setFiles([]*dataFile{f})
+	}
+	if err != nil {
+		for _, w := range s.warningsLocked() { // the caller has no Store to ask for them
 			o.Log.Warn(w)
 		}
-		f.lock.release()
+		if s.folder != nil {
+			s.closeFilesLocked()
+		}
 		return nil, err
 	}
-	f.opened = true
 	return s, nil
 }
 
@@ -140,6 +154,11 @@ func (f *dataFile) start(ctx context.Context) error {
 			return fmt.Errorf("%w%s", err, f.copyNote())
 		}
 	}
+	if !f.several {
+		if err := f.completeRecord(ctx); err != nil {
+			return err
+		}
+	}
 	if f.o.touches() {
 		// Lock it.
 		if err := f.lock.acquire(); err != nil {
@@ -151,8 +170,10 @@ func (f *dataFile) start(ctx context.Context) error {
 			f.noteWrite(not.why)
 		}
 		// Complete or undo what a crash interrupted.
-		if err := f.recover(); err != nil {
-			return err
+		if !f.clean {
+			if err := f.recover(); err != nil {
+				return err
+			}
 		}
 		// Lock the file that recovery may have put in place.
 		if err := f.lock.acquireInode(); err != nil {

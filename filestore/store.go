@@ -7,9 +7,12 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/filestore/document"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -17,7 +20,8 @@ import (
 // the whole contents instead.
 const keepBatches = 256
 
-// A Store is one JSON file. Several goroutines may call its methods at once.
+// A Store is one JSON file, or the JSON files of a folder. Several goroutines may call
+// its methods at once.
 type Store struct {
 	feed *storage.Feed
 	path string // as it was given
@@ -26,7 +30,10 @@ type Store struct {
 	mu     sync.Mutex // guards everything below
 	closed bool
 	rev    storage.Rev // of the contents of files
-	files  []*dataFile
+	files  []*dataFile // of a folder in the order of their names
+	folder *folder     // nil: the store is one file
+
+	all atomic.Pointer[[]*dataFile] // files, for Writable
 }
 
 // Load returns the contents. It looks at the file first, so that they include an
@@ -41,18 +48,20 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if s.closed {
 		return storage.Batch{}, fmt.Errorf("%s: %w", s.path, fs.ErrClosed)
 	}
-	for _, f := range s.files {
-		f.look() // an error is reported to the watchers
-	}
+	s.lookLocked(ctx) // an error is reported to the watchers
 	return s.batchLocked(), nil
 }
 
 // Value returns the top-level field called name, nil if it does not exist or is
-// an array. Unlike Load it does not look at the file.
+// an array. Only a database in one file has "$schema". Unlike Load it does not look at
+// the file.
 func (s *Store) Value(name string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
+		if f.doc.Only() != "" && (f.doc.Only() != name || name == "$schema") {
+			continue
+		}
 		if v := f.doc.Value(name); v != nil && v.Kind() != '[' {
 			return v
 		}
@@ -71,9 +80,7 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	// The ids may change together with the file, for which an edit waits: see Options.Busy.
 	busy := s.o.Busy
 	s.o.Busy = nil
-	for _, f := range s.files {
-		f.look()
-	}
+	s.lookLocked(context.Background())
 	s.o.Busy = busy
 	for _, f := range s.files {
 		f.keyBy()
@@ -92,16 +99,18 @@ func (s *Store) editedLocked() {
 func (s *Store) wakeLocked() { s.feed.Publish(storage.Batch{Rev: s.rev}) }
 
 func (s *Store) batchLocked() storage.Batch {
-	b := storage.Batch{Rev: s.rev, Reset: true}
+	b := storage.Batch{Rev: s.rev, Reset: true, Sorted: s.folder != nil}
 	for _, f := range s.files {
 		b.Contents = append(b.Contents, f.doc.Contents()...)
 	}
 	return b
 }
 
-// Commit writes the file with changes made to it. Errors wrap:
+// Commit writes the file with changes made to it. In a folder, a change of several files
+// is made in all of them or in none, also if the power fails. Errors wrap:
 //
 //   - storage.ErrConflict: the file was edited; the edit is what Load returns now
+//   - storage.ErrInvalid: a new collection cannot be a file of the folder; nothing changed
 //   - storage.ErrBroken (a *storage.BrokenError): the file does not parse
 //   - storage.ErrBusy: the file is empty or absent, another program is saving it
 //   - storage.ErrPending: Options.Busy reports true; nothing changed
@@ -119,19 +128,27 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]stora
 	if s.o.ReadOnly {
 		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
 	}
-	changes := slices.Concat(updates...)
-	f := s.files[0]
-	next, err := f.commit(ctx, base, changes)
+	changes, merged, err := slices.Concat(updates...), false, error(nil)
+	if s.folder != nil {
+		merged, err = s.commitFiles(ctx, base, changes)
+	} else {
+		err = s.files[0].commit(ctx, base, changes, nil)
+	}
 	if err != nil {
 		return 0, err
 	}
-	// The document is durable and may be seen.
-	f.doc = next
+	// The documents are durable and may be seen.
 	s.rev += storage.Rev(len(updates))
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
+	rev := s.rev
+	if merged {
+		s.editedLocked()
+	}
 	// Remove displaced files that nobody can write to any more.
-	f.displaced.removeOld(false)
-	return s.rev, nil
+	for _, f := range s.files {
+		f.displaced.removeOld(false)
+	}
+	return rev, nil
 }
 
 // Warnings returns what Open noticed about the file and its directory, in one
@@ -139,20 +156,51 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]stora
 func (s *Store) Warnings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.warningsLocked()
+}
+
+func (s *Store) warningsLocked() (all []string) {
 	for _, f := range s.files {
 		all = append(all, f.warnings...)
+	}
+	if s.folder != nil {
+		all = append(all, s.folder.warnings...)
 	}
 	return all
 }
 
-// Unreachable lists the elements of the file that no URL reaches.
+// Members returns the paths of the files that have one field each, nil if the store is one
+// database file.
+func (s *Store) Members() (paths []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		if f.member != "" {
+			paths = append(paths, f.path)
+		}
+	}
+	return paths
+}
+
+// Unreachable lists the elements of the file that no URL reaches, and the files of a
+// folder that are not served.
 func (s *Store) Unreachable() (all []storage.UnreachableElement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
-		all = append(all, f.doc.Unreachable()...)
+		for _, u := range f.doc.Unreachable() {
+			u.File = f.path
+			all = append(all, u)
+		}
 	}
-	return all
+	return append(all, s.notServedLocked()...)
+}
+
+func (s *Store) notServedLocked() []storage.UnreachableElement {
+	if s.folder == nil {
+		return nil
+	}
+	return s.folder.odd
 }
 
 // UnreachableCount returns the number of these elements.
@@ -162,15 +210,41 @@ func (s *Store) UnreachableCount() (n int) {
 	for _, f := range s.files {
 		n += f.doc.UnreachableCount()
 	}
-	return n
+	return n + len(s.notServedLocked())
 }
 
 // Places returns where JSON Pointers lead in the file.
 func (s *Store) Places(pointers []string) []storage.Place {
+	type in struct {
+		path string
+		doc  *document.Document
+	}
+	places, at := make([]storage.Place, len(pointers)), make(map[in][]int) // the indexes of pointers
 	s.mu.Lock()
-	doc := s.files[0].doc
+	for i, p := range pointers {
+		path := rawjson.SplitPointer(p)
+		var f *dataFile
+		if s.folder == nil {
+			f = s.files[0]
+		} else if len(path) > 0 {
+			f = s.find(path[0])
+		}
+		if f != nil {
+			at[in{f.path, f.doc}] = append(at[in{f.path, f.doc}], i)
+		}
+	}
 	s.mu.Unlock()
-	return doc.Places(pointers)
+	for f, indexes := range at {
+		part := make([]string, len(indexes))
+		for k, i := range indexes {
+			part[k] = pointers[i]
+		}
+		for k, place := range f.doc.Places(part) {
+			place.File = f.path
+			places[indexes[k]] = place
+		}
+	}
+	return places
 }
 
 // Close releases the locks and removes the dot files of the store. It waits up to
@@ -183,6 +257,9 @@ func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
+	if s.folder != nil && s.folder.half {
+		s.redo(context.Background()) // else the next start does it
+	}
 	err := s.closeFilesLocked()
 	s.closed = true
 	s.feed.Publish(storage.Batch{}) // wakes the watchers, which end
@@ -193,6 +270,9 @@ func (s *Store) closeFilesLocked() (err error) {
 	begin := s.o.now()
 	for _, f := range s.files {
 		err = errors.Join(err, f.close(begin))
+	}
+	if s.folder != nil {
+		err = errors.Join(err, s.folder.lock.release())
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,8 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 				batches = []storage.Batch{{Rev: after}}
 			}
 			for _, b := range batches {
-				after, reported = b.Rev, nil
-				if ctx.Err() != nil || !yield(b, nil) {
+				after, reported = b.Rev, err
+				if ctx.Err() != nil || !yield(b, err) {
 					return
 				}
 			}
@@ -85,6 +86,9 @@ func (s *Store) look(w *watcher) bool {
 	if w.events == nil {
 		w.poll = pollOnly
 	}
+	if s.scan(context.Background()) != nil {
+		return true
+	}
 	for _, f := range s.files {
 		w.poll = min(w.poll, f.work())
 	}
@@ -98,13 +102,17 @@ func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var places []string
+	if s.folder != nil {
+		places = append(places, s.path, s.folder.dir())
+	}
 	for _, f := range s.files {
 		places = append(places, filepath.Dir(f.path), f.dir())
 		if !f.canWrite() || f.isInPlace() {
 			places = append(places, f.real)
 		}
 	}
-	return places
+	slices.Sort(places)
+	return slices.Compact(places)
 }
 
 // A watcher waits for the moments at which to look at the file.
@@ -112,6 +120,7 @@ type watcher struct {
 	events *fsnotify.Watcher // nil: the system has none
 	names  map[string]bool   // base names that matter
 	prev   string            // the prefix of the names of displaced files
+	folder bool              // all files that can be members matter
 	poll   time.Duration     // from one look to the next, without an event
 	due    time.Time         // when to look
 	first  time.Time         // the first event since the last look
@@ -120,12 +129,14 @@ type watcher struct {
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.files[0]
-	w := &watcher{prev: filepath.Base(f.dotFile(".prev-")), names: map[string]bool{
-		filepath.Base(f.path): true,
-		filepath.Base(f.real): true,
-		"..data":              true, // how Kubernetes swaps the files of a ConfigMap
+	w := &watcher{folder: s.folder != nil, names: map[string]bool{
+		"..data": true, // how Kubernetes swaps the files of a ConfigMap
 	}}
+	if s.folder == nil {
+		f := s.files[0]
+		w.prev = filepath.Base(f.dotFile(displacedName))
+		w.names[filepath.Base(f.path)], w.names[filepath.Base(f.real)] = true, true
+	}
 	events, err := s.o.sys.Watch()
 	if err != nil {
 		s.o.Log.Warn("cannot watch "+s.path+" for events, polling it four times a second instead", "cause", err)
@@ -204,7 +215,8 @@ func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool
 
 // touched sets the time of the look to when the file called name is quiet.
 func (w *watcher) touched(name string, now time.Time) {
-	if !w.names[name] && !strings.HasPrefix(name, w.prev) {
+	ofFolder := w.folder && (MemberOf(name) != "" || strings.Contains(name, ".json"+displacedName))
+	if !ofFolder && !w.names[name] && (w.folder || !strings.HasPrefix(name, w.prev)) {
 		return
 	}
 	if w.first.IsZero() {

@@ -18,7 +18,7 @@ const tryAfter = 5 * time.Second
 // at the file and its directory has shown. It returns nil if the file can be written, or
 // is not to be written. It never waits for a write.
 func (s *Store) Writable() error {
-	for _, f := range s.files {
+	for _, f := range *s.all.Load() {
 		if err := f.failure.Load(); err != nil {
 			return *err
 		}

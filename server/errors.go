@@ -125,7 +125,11 @@ func (req *request) noCollection(s *database.Snapshot, name string) *problem.Pro
 func (req *request) howToAdd(name string) string {
 	var ways []string
 	if req.Source != nil && req.session == nil {
-		ways = append(ways, fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), req.Source().Name))
+		if file := req.Source(); file.Folder {
+			ways = append(ways, fmt.Sprintf("make the file %s.json with []", name))
+		} else {
+			ways = append(ways, fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), file.Name))
+		}
 	}
 	if !req.ReadOnly {
 		ways = append(ways, fmt.Sprintf(`send PATCH /db with [{"op":"add","path":%s,"value":[]}] as application/json-patch+json`, rawjson.AppendQuote(nil, rawjson.Pointer(name))))

@@ -199,6 +199,7 @@ type SourceFile struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
+	Folder   bool      `json:"-"`     // it has a file for each collection
 	State    string    `json:"state"` // ok, or broken: it cannot be used
 	Line     int       `json:"line,omitempty"`
 	Column   int       `json:"column,omitempty"`

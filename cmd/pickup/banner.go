@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"pickup/filestore"
 	"pickup/internal/config"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
@@ -216,7 +217,19 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // private returns the files and folders of the service that it does not serve.
 func (s *service) private() []string {
-	all := []string{s.file, s.env.File.Name, s.env.Getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
+	files := []string{s.file}
+	if filestore.IsFolder(s.file) {
+		files, _ = filepath.Glob(filepath.Join(globPattern.ReplaceAllString(s.file, `\$0`), "*.json")) // the pattern is valid
+	}
+	return append(files, s.own()...)
+}
+
+// globPattern matches what has a meaning in a pattern.
+var globPattern = regexp.MustCompile(`[][*?\\]`)
+
+// own returns the files and folders of the service besides the database.
+func (s *service) own() []string {
+	all := []string{s.env.File.Name, s.env.Getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
 	for _, r := range s.reloadables {
 		all = append(all, r.Paths()...)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
-	path := c.Path(e.Sources)
+	path := e.database(c.FileArgument)
 	check := c.check
 	if etcdstore.IsURL(path) {
 		check = c.checkCluster
@@ -83,12 +84,17 @@ func (c *checkCommand) check(ctx context.Context, e *environment, path string) (
 		return nil, "", err
 	}
 	defer store.Close() // nothing was written
+	for _, w := range store.Warnings() {
+		found = append(found, lint.Finding{File: path, Detail: w})
+	}
 	text, err := os.ReadFile(path)
-	if err != nil {
+	if err != nil && !filestore.IsFolder(path) {
 		return nil, "", err
 	}
-	if _, err := document.Parse(path, text, nil); err != nil { // the store accepts an empty file
-		return nil, "", err
+	if err == nil && len(bytes.TrimSpace(text)) == 0 { // the store accepts an empty file
+		if _, err := document.Parse(path, text, nil); err != nil {
+			return nil, "", err
+		}
 	}
 	rules, err := lint.LoadSchema(path, lint.Declared(store))
 	switch f, inText := lint.Broken(err); {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"pickup/etcdstore"
+	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/config"
 	"pickup/internal/database"
@@ -68,13 +69,17 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 
 // changes returns what differs between A and B; path is the file that commits have.
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
+	if filestore.IsFolder(path) {
+		return nil, fmt.Errorf("%s is a folder; to compare one of its files: --file %s", path, filepath.Join(path, "NAME.json"))
+	}
 	var docs [2]*document.Document
+	member := cmp.Or(filestore.MemberOf(c.B), filestore.MemberOf(path), filestore.MemberOf(c.A))
 	for i, name := range []string{cmp.Or(c.A, "HEAD"), cmp.Or(c.B, path)} {
 		text, err := readVersion(ctx, name, path)
 		if err != nil {
 			return nil, err
 		}
-		if docs[i], err = document.ParseEdit(name, text, nil, docs[0]); err != nil {
+		if docs[i], err = parseText(member, name, text, docs[0]); err != nil {
 			return nil, err
 		}
 	}

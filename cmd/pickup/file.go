@@ -14,6 +14,7 @@ import (
 
 	"pickup/etcdstore"
 	"pickup/filestore"
+	"pickup/filestore/document"
 	"pickup/internal/config"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
@@ -32,13 +33,15 @@ func isNew(path string) bool {
 // openFile opens the store of the file at path. Its errors say what was probably meant.
 func openFile(ctx context.Context, e *environment, path string, o filestore.Options) (*filestore.Store, error) {
 	o.InContainer = e.container
+	o.Private = append(o.Private, e.File.Name)
+	if filestore.IsFolder(path) {
+		if err := checkFolder(path); err != nil {
+			return nil, err
+		}
+	}
 	store, err := filestore.Open(ctx, path, o)
 	if err == nil {
 		return store, nil
-	}
-	inside := filepath.Join(path, "db.json")
-	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
-		return nil, config.Usagef("%s is a directory; did you mean %s?", path, inside)
 	}
 	broken, _ := errors.AsType[*storage.BrokenError](err)
 	_, hasAdvice := errors.AsType[*storage.AdviceError](err)
@@ -58,6 +61,76 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
 	}
 	return nil, err
+}
+
+// checkFolder returns an error if a directory is not a database.
+func checkFolder(path string) error {
+	found, other := members(path)
+	inside, project := filepath.Join(path, "db.json"), filepath.Join(path, "package.json")
+	switch {
+	case isFile(inside):
+		return config.Usagef("%s is a directory; did you mean %s?", path, inside)
+	case isFile(project):
+		return config.Usagef("%s is the folder of a project, with a package.json: put the files of the database into a folder of their own", path)
+	case found == 0 && other != "":
+		return config.Usagef("%s is a directory, not a file, and none of its files can be a collection, as posts.json can; it has %s", path, other)
+	}
+	return nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// members returns the number of files in a directory that can be collections, and another
+// file that is not pickup's, or "".
+func members(dir string) (n int, other string) {
+	entries, _ := os.ReadDir(dir) // that it cannot be read is found out later
+	for _, e := range entries {
+		switch {
+		case filestore.MemberOf(e.Name()) != "" && isFile(filepath.Join(dir, e.Name())):
+			n++
+		case e.Name() != "db.schema.json" && !strings.HasPrefix(e.Name(), "."):
+			other = e.Name()
+		}
+	}
+	return n, other
+}
+
+// database returns the path of the database. If PICKUP_DB names a file that is missing, as
+// the image does, it is the folder that has the files of its collections.
+func (e *environment) database(f config.FileArgument) string {
+	path := f.Path(e.Sources)
+	if f.File == "" && path == e.Getenv("PICKUP_DB") && hasMembers(path) {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
+// hasMembers reports whether path is missing in a folder of files that can be collections.
+func hasMembers(path string) bool {
+	_, err := os.Stat(path)
+	dir := filepath.Dir(path)
+	n, _ := members(dir)
+	return errors.Is(err, fs.ErrNotExist) && n > 0 && checkFolder(dir) == nil
+}
+
+// folderOf returns the folder that has the database.
+func folderOf(path string) string {
+	if path = realPath(path); !filestore.IsFolder(path) {
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+// parseText parses a text of a file or a commit. If it is an array, it is the collection
+// called member.
+func parseText(member, name string, text []byte, before *document.Document) (*document.Document, error) {
+	if before == nil && rawjson.Begins(text) == '[' {
+		return document.ParseMember(member, name, text, nil, nil)
+	}
+	return document.ParseEdit(name, text, nil, before)
 }
 
 // realPath returns the absolute path of a file, which need not exist, without links.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"pickup/filestore"
 	"pickup/internal/lint"
 )
 
@@ -34,13 +35,18 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 const gitTime = time.Second
 
 // ignorePattern returns the pattern of the files that pickup keeps next to a database.
-func ignorePattern(path string) string { return "." + filepath.Base(realPath(path)) + ".*" }
+func ignorePattern(path string) string {
+	if filestore.IsFolder(path) {
+		return ".*.json.*"
+	}
+	return "." + filepath.Base(realPath(path)) + ".*"
+}
 
 // unignored returns the root of the git repository that has the database at path and
 // does not ignore the files next to it. It returns "" otherwise, and if git is not
 // installed.
 func unignored(ctx context.Context, path string) string {
-	folder := filepath.Dir(realPath(path))
+	folder := folderOf(path)
 	root := repository(folder)
 	if root == "" {
 		return ""
@@ -81,7 +87,7 @@ const busyFor = 10 * time.Second
 // indexLocked returns a function that reports whether git is changing files of the
 // repository that has the file at path.
 func indexLocked(ctx context.Context, path string) func() bool {
-	root := repository(filepath.Dir(realPath(path)))
+	root := repository(folderOf(path))
 	if root == "" {
 		return func() bool { return false }
 	}
@@ -112,9 +118,11 @@ const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 // this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
 	real := realPath(path)
-	root := repository(filepath.Dir(real))
+	root := repository(folderOf(path))
 	files := []string{real}
-	if schema, err := lint.SchemaPath(real, ""); err == nil {
+	if filestore.IsFolder(path) {
+		files = []string{filepath.Join(real, "*.json")}
+	} else if schema, err := lint.SchemaPath(real, ""); err == nil {
 		files = append(files, schema)
 	}
 	for _, file := range files {
@@ -122,7 +130,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 		if err != nil {
 			return err
 		}
-		line := gitPattern(at) + " merge=pickup diff=pickup"
+		line := strings.Replace(gitPattern(at), `\*.json`, "*.json", 1) + " merge=pickup diff=pickup"
 		switch driver := gitAttribute(ctx, file, "merge"); driver {
 		case "pickup":
 		case "unspecified", "set", "": // git's own
@@ -172,6 +180,9 @@ func gitPattern(path string) string {
 // merged by record, and this clone does not know how.
 func mergesByLines(ctx context.Context, path string) bool {
 	path = realPath(path)
+	if filestore.IsFolder(path) {
+		path = filepath.Join(path, "x.json")
+	}
 	if repository(filepath.Dir(path)) == "" {
 		return false
 	}

@@ -81,7 +81,11 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	}
 	if root := unignored(ctx, path); root != "" {
 		name := filepath.Join(root, ".gitignore")
-		if err := appendLine(name, ignorePattern(path)); err != nil {
+		lines := ignorePattern(path)
+		if filestore.IsFolder(path) {
+			lines += "\n.pickup.*"
+		}
+		if err := appendLine(name, lines); err != nil {
 			return err
 		}
 		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)

@@ -66,8 +66,11 @@ func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 		}
 		if i == 0 && len(bytes.TrimSpace(text)) == 0 { // both edits added the file
 			text = []byte("{}\n")
+			if ours, err := os.ReadFile(c.Ours); err == nil && rawjson.Begins(ours) == '[' {
+				text = []byte("[]\n")
+			}
 		}
-		if *docs[i], err = document.ParseEdit([]string{"base", "ours", "theirs"}[i], text, nil, m.base); err != nil {
+		if *docs[i], err = parseText(filestore.MemberOf(m.path), []string{"base", "ours", "theirs"}[i], text, m.base); err != nil {
 			return false, nil, err
 		}
 	}

@@ -35,7 +35,7 @@ type schemaCommand struct {
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
-	path := c.Path(e.Sources)
+	path := e.database(c.FileArgument)
 	if etcdstore.IsURL(path) {
 		return c.runCluster(ctx, e, path)
 	}
@@ -68,6 +68,13 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		return config.Usagef("%s exists; --force replaces it, --link keeps it and names it in %s", file, path)
 	}
 	if _, linked := snap.Kind("$schema"); linked {
+		return nil
+	}
+	if paths := store.Members(); paths != nil {
+		fmt.Fprintln(e.stdout, "For completion in VS Code, add to json.schemas in its settings:")
+		for _, path := range paths {
+			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", quote(filepath.ToSlash(path)), quote("./"+filepath.ToSlash(file)+"#/properties/"+filestore.MemberOf(path)))
+		}
 		return nil
 	}
 	link := jsontext.Value(quote(reference(file)))

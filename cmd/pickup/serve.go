@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/netutil"
 
 	"pickup/etcdstore"
@@ -76,6 +77,7 @@ type service struct {
 	watcher       *lint.Watcher
 	schema        *lint.Schema // nil for a database in a cluster
 	gitBusy       func() bool  // git is changing files
+	inFolder      bool         // db.json is made next to files that could be a database
 	http          *http.Server
 	pprof         *http.Server // nil without --pprof
 	pprofListener net.Listener
@@ -89,7 +91,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 		}
 	}
 	logs := newLogs(e.stderr, isTerminal(e.stderr), e.Getenv("NO_COLOR") == "", &c.Settings)
-	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: c.Path(e.Sources), metrics: server.NewMetrics()}
+	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: e.database(c.FileArgument), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.
 	signal.Ignore(syscall.SIGHUP)
@@ -193,6 +195,7 @@ func (s *service) notifySystemd(state string) {
 
 // checkFile returns an error if the database cannot be served.
 func (s *service) checkFile(context.Context) error {
+	s.inFolder = cmp.Or(s.File, s.env.Getenv("PICKUP_DB"), s.env.File.DB()) == "" && hasMembers(s.file)
 	switch {
 	case !etcdstore.IsURL(s.file):
 		return checkSource(s.file)
@@ -233,6 +236,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		MustExist:  s.File != "", // or a typing error would be a new database
 		ReadOnly:   s.ReadOnly,
 		Ephemeral:  s.Ephemeral,
+		Private:    s.own(),
 		JournalDir: s.JournalDir,
 		URL:        s.url(),
 		Synced:     s.metrics.Synced,
@@ -245,6 +249,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.fillFolder(ctx); err != nil {
+		return err
+	}
 	for _, w := range s.store.Warnings() {
 		s.notices = append(s.notices, warning("%s.", w))
 	}
@@ -252,6 +259,29 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
 	}
 	return nil
+}
+
+// fillFolder makes the collections that the schema of an empty folder names, and notes what
+// a missing file means.
+func (s *service) fillFolder(ctx context.Context) error {
+	given := s.Path(s.env.Sources)
+	switch {
+	case s.file != given:
+		s.notices = append(s.notices, note("%s does not exist, so the files of %s are served.", given, s.file))
+	case s.inFolder:
+		s.notices = append(s.notices, note("db.json is a new database; to serve the other files of this folder: %s .", s.env.program()))
+	}
+	b, err := s.store.Load(ctx)
+	rules, _ := lint.LoadSchema(s.file, "")
+	if err != nil || rules == nil || len(b.Contents) > 0 || s.ReadOnly || !filestore.IsFolder(s.file) {
+		return err
+	}
+	var changes []storage.Change
+	for _, name := range rules.Collections() {
+		changes = append(changes, storage.Change{Collection: name, Value: jsontext.Value("[]")})
+	}
+	_, err = s.store.Commit(ctx, b.Rev, changes)
+	return err
 }
 
 // openDatabase opens the database with its schema.
@@ -401,9 +431,17 @@ func (s *service) close(ctx context.Context) error {
 
 // sourceFile returns the state of the database's file as far as the system knows it.
 func (s *service) sourceFile() server.SourceFile {
-	f := server.SourceFile{Name: filepath.Base(s.file)}
-	if info, err := os.Stat(s.file); err == nil {
-		f.Size, f.Modified = info.Size(), info.ModTime().UTC()
+	f, files := server.SourceFile{Name: filepath.Base(s.file)}, []string{s.file}
+	if filestore.IsFolder(s.file) {
+		f.Name, f.Folder, files = filepath.Base(realPath(s.file)), true, s.store.Members()
+	}
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			f.Size += info.Size()
+			if modified := info.ModTime().UTC(); modified.After(f.Modified) {
+				f.Modified = modified
+			}
+		}
 	}
 	return f
 }

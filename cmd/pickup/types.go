@@ -21,7 +21,7 @@ type typesCommand struct {
 }
 
 func (c *typesCommand) run(ctx context.Context, e *environment) error {
-	path := c.Path(e.Sources)
+	path := e.database(c.FileArgument)
 	var db *database.DB
 	if etcdstore.IsURL(path) {
 		shared, store, err := openDatabase(ctx, e, path, c.ClusterAccess, c.IDConvention)

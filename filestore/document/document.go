@@ -24,6 +24,7 @@ import (
 // Nobody writes to them.
 type Document struct {
 	idMember func(collection string) string
+	only     string // the name of the one member that the text is the value of; "": it is a database
 
 	head    []byte    // up to the opening brace, with it
 	members []*member // in the order of the file
@@ -162,6 +163,10 @@ func (m *member) text() []byte {
 	return slices.Concat(r...)
 }
 
+// Only returns the name of the one member that the text is the value of, "" if it is a
+// database.
+func (d *Document) Only() string { return d.only }
+
 // Size returns the length of the document in bytes.
 func (d *Document) Size() int64 { return d.length }
 
@@ -173,7 +178,7 @@ func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
 	for _, m := range d.members {
 		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
-			again, err := Parse("", d.Bytes(), idMember)
+			again, err := ParseMember(d.only, "", d.Bytes(), idMember, nil)
 			if err != nil {
 				return d // never: the document is one that has been parsed
 			}

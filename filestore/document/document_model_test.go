@@ -189,7 +189,7 @@ func checkDocument(t *testing.T, d *Document) *Document {
 	if d.Size() != int64(len(text)) {
 		t.Fatalf("size %d, but %d bytes:\n%s", d.Size(), len(text), text)
 	}
-	again, err := Parse("db.json", text, d.idMember)
+	again, err := ParseMember(d.only, "db.json", text, d.idMember, nil)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}

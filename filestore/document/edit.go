@@ -52,6 +52,9 @@ func (e *edit) change(c storage.Change) error {
 		return fmt.Errorf("the new value for %q in %q is nested deeper than %d levels: %w",
 			c.ID, c.Collection, deepest-2, storage.ErrTooLarge)
 	}
+	if e.only != "" && (c.Collection != e.only || c.ID == "" && c.Value == nil) {
+		return fmt.Errorf("the file is the collection %q, and can have no other: %w", e.only, storage.ErrInvalid)
+	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
 	if c.ID == "" {
 		switch {

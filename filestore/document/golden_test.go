@@ -33,7 +33,11 @@ func golden(t *testing.T, name string) {
 	}
 	g := parseGolden(data)
 	input := g.encode(g.files[0].Data)
-	d, err := Parse("db.json", input, nil)
+	only := strings.TrimSuffix(g.files[0].Name, ".json")
+	if only == "db" {
+		only = ""
+	}
+	d, err := ParseMember(only, "db.json", input, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (d *Document) Places(pointers []string) []storage.Place {
 	at := cursor{line: 1, column: 1}
 	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
 	top := at.place()
-	top.Column -= len("{")
+	top.Column = max(1, top.Column-len("{"))
 	for i, p := range pointers {
 		places[i] = top
 		if path := rawjson.SplitPointer(p); len(path) > 0 {
@@ -113,10 +113,14 @@ func (d *Document) Places(pointers []string) []storage.Place {
 			if m.array != nil {
 				value = []byte("[]")
 			}
-			place.Column -= len("{")
-			place.Text = slices.Concat([]byte("{"), m.label, value)
+			if place.Text = value; d.only == "" {
+				place.Column -= len("{")
+				place.Text = slices.Concat([]byte("{"), m.label, value)
+			}
 			for _, t := range list {
-				place.Inside = pointers[t.i]
+				if place.Inside = pointers[t.i]; d.only != "" {
+					place.Inside = strings.TrimPrefix(place.Inside, rawjson.Pointer(m.name))
+				}
 				places[t.i] = place
 			}
 		}

@@ -24,12 +24,22 @@ func Parse(file string, data []byte, idMember func(collection string) string) (*
 // ParseEdit is like Parse but faster for a text that is an edit of the document
 // before, which may be nil: unchanged elements are not validated again. If they
 // are most of the text, the new document shares them with before and does not
-// keep data.
+// keep data. If before has one member only, so has the new document.
 func ParseEdit(file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
+	only := ""
+	if before != nil {
+		only = before.only
+	}
+	return ParseMember(only, file, data, idMember, before)
+}
+
+// ParseMember is like ParseEdit for a text that is the value of one member, the one
+// called only. If that is empty, the text is a database.
+func ParseMember(only, file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
-	d := &Document{idMember: idMember, length: int64(len(data)), most: int64(len(data))}
+	d := &Document{idMember: idMember, only: only, length: int64(len(data)), most: int64(len(data))}
 	// Most files are plain JSON, which needs no blanked copy.
 	text := data
 	c := newParser(data, text)
@@ -39,7 +49,7 @@ func ParseEdit(file string, data []byte, idMember func(collection string) string
 			text = b
 		}
 		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
-			return nil, broken(file, data, idMember)
+			return nil, broken(file, data, d)
 		}
 	}
 	d.style = styleOf(d, data)
@@ -55,22 +65,29 @@ var grammar = jsonsyntax.Grammar{
 	Noun: "file", Root: "an object of collections", Comments: true, MaxDepth: deepest,
 }
 
-// broken returns the error for a file that does not parse.
-func broken(file string, data []byte, idMember func(collection string) string) error {
-	offset, reason, _ := grammar.Explain(data)
+// broken returns the error for a file that does not parse as d.
+func broken(file string, data []byte, d *Document) error {
+	g := grammar
+	if d.only != "" {
+		g.Root = ""
+	}
+	offset, reason, _ := g.Explain(data)
 	if bytes.HasPrefix(data[min(offset, len(data)):], []byte("<<<<<<<")) {
-		reason = cmp.Or(explainConflicts(data, idMember), reason)
+		reason = cmp.Or(explainConflicts(data, d), reason)
 	}
 	line, column := rawjson.LineColumn(data, offset)
 	return &storage.BrokenError{File: file, Line: line, Column: column, Reason: cmp.Or(reason, "this is not valid JSON"), Excerpt: rawjson.ExcerptAt(data, offset)}
 }
 
 // cut fills d with the slices that c finds. It reports false if the text is not a
-// JSON object.
+// JSON object or, for one member, a value.
 func (d *Document) cut(c *parser) bool {
 	defer c.abandon()
 	data := c.data
 	d.members = nil
+	if d.only != "" {
+		return d.cutOnly(c)
+	}
 	if c.space(); !c.take('{') {
 		return false
 	}
@@ -96,25 +113,42 @@ func (d *Document) cut(c *parser) bool {
 		}
 		c.space()
 		m.label = data[start:c.at]
-		if c.peek() == '[' {
-			m.array = &array{}
-			if !c.array(m.array, d.idMember(m.name), c.reuseOf(m.name, d.idMember(m.name))) {
-				return false
-			}
-		} else {
-			start = c.at
-			if !c.value(deepest-1) || !c.valid(start) {
-				return false
-			}
-			m.value = data[start:c.at]
+		if !d.cutValue(c, m) {
+			return false
 		}
-		d.members = append(d.members, m)
 		end = c.at
 	}
 	d.tail = data[end : c.at-1]
 	d.foot = data[c.at-1:]
-	c.space()
-	if c.at < len(c.plain) || !c.finish() {
+	return d.finish(c)
+}
+
+// cutOnly is cut for a document of one member.
+func (d *Document) cutOnly(c *parser) bool {
+	d.head = c.data[:len(c.data)-len(bytes.TrimPrefix(c.data, byteOrderMark))]
+	if c.space(); c.at < len(d.head) || !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
+		return false
+	}
+	d.tail = c.data[c.at:]
+	return d.finish(c)
+}
+
+// cutValue adds m with the value that c finds.
+func (d *Document) cutValue(c *parser, m *member) bool {
+	d.members = append(d.members, m)
+	start := c.at
+	if c.peek() == '[' {
+		m.array = &array{}
+		return c.array(m.array, d.idMember(m.name), c.reuseOf(m.name, d.idMember(m.name)))
+	}
+	ok := c.value(deepest-1) && c.valid(start)
+	m.value = c.data[start:c.at]
+	return ok
+}
+
+// finish ends cut: the rest of the text must be white space.
+func (d *Document) finish(c *parser) bool {
+	if c.space(); c.at < len(c.plain) || !c.finish() {
 		return false
 	}
 	if c.mostlyReused() {

@@ -27,7 +27,7 @@ const deepLevel = 32
 
 // in returns the style of values in l, taken from its items.
 func (s style) in(l *list) style {
-	if len(l.items) == 0 {
+	if len(l.items) == 0 || l.open == '{' && len(l.items[0].label) == 0 { // the top of one member
 		return s
 	}
 	s.flat = l.oneLine()

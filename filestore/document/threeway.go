@@ -55,7 +55,7 @@ func Merge(base, ours, theirs *Document) (*Merged, error) {
 		nl, _ = pick(func(a, b string) bool { return a == b }, base.style.nl, o, t)
 		for i, d := range docs {
 			var err error
-			if docs[i], err = Parse("", bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n")), ours.idMember); err != nil {
+			if docs[i], err = ParseMember(d.only, "", bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n")), ours.idMember, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -88,10 +88,11 @@ func (m *merger) merge(theirs bool) (*Document, []Conflict, error) {
 	m.theirs, m.conflicts = theirs, nil
 	m.lay = o.layout() != t.layout()
 	m.relaid = m.lay && o.layout() == b.layout()
-	text := concat(
+	text := m.list(nil, b.list(), o.list(), t.list(), o.style)
+	text = concat(
 		m.around(nil, "above the database", b.head, o.head, t.head),
-		m.list(nil, b.list(), o.list(), t.list(), o.style)[1:],
-		m.around(nil, "below the database", b.foot, o.foot, t.foot)[1:])
+		text[1:len(text)-1], // without braces
+		m.around(nil, "below the database", b.foot, o.foot, t.foot))
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}

@@ -12,7 +12,7 @@ import (
 // load returns the snapshot of a batch with Reset set, and its difference from prev,
 // which may be nil. Collections that have not changed keep revision and indexes.
 func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
-	s := &Snapshot{rev: b.Rev, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
+	s := &Snapshot{rev: b.Rev, inOrder: b.Sorted, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
 	if prev == nil {
 		s.origin = mathrand.Uint64()
 		prev = new(Snapshot)

@@ -264,7 +264,7 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 		n, err = len(group), db.commitOwn(ctx, group)
 	}
 	switch {
-	case errors.Is(err, storage.ErrTooLarge) && n > 1: // each may fit alone
+	case n > 1 && (errors.Is(err, storage.ErrTooLarge) || db.shared == nil && (errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrBroken))): // each may be possible alone
 		half := n / 2
 		if n = db.commit(ctx, group[:half]); n == half {
 			n += db.commit(ctx, group[half:])

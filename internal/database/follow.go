@@ -18,8 +18,8 @@ import (
 // writes. It returns ctx's error, or another one if the store ends first.
 func (db *DB) Follow(ctx context.Context) error {
 	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
-		if err == nil {
-			err = db.follow(ctx, b)
+		if err == nil || b.Reset || len(b.Changes) > 0 {
+			err = db.follow(ctx, b, err)
 		}
 		if err != nil {
 			db.setErr(err)
@@ -31,8 +31,9 @@ func (db *DB) Follow(ctx context.Context) error {
 	return errors.New("the store reports no more changes")
 }
 
-// follow applies one batch of Watch.
-func (db *DB) follow(ctx context.Context, b storage.Batch) error {
+// follow applies one batch of Watch. It returns broken, why some of the store cannot be
+// read, or another error.
+func (db *DB) follow(ctx context.Context, b storage.Batch, broken error) error {
 	if b.Own {
 		release, err := db.awaitCommit(ctx, b.Rev)
 		if err != nil {
@@ -46,10 +47,10 @@ func (db *DB) follow(ctx context.Context, b storage.Batch) error {
 	if err := db.applyOrReload(ctx, b); err != nil {
 		return err
 	}
-	if current {
+	if current && broken == nil {
 		db.setErr(nil)
 	}
-	return nil
+	return broken
 }
 
 // applyOrReload applies a batch. If it does not fit the current state, as after a

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -19,12 +20,13 @@ import (
 // goroutines may read it without a lock.
 type Snapshot struct {
 	conventions
-	rev    storage.Rev
-	origin uint64 // a random number, drawn again when the schema changes; stored snapshots keep theirs
-	list   []*collection
-	byName map[string]*collection
-	gone   map[string]idStats // of deleted collections
-	staged bool               // has changes that are not yet durable
+	rev     storage.Rev
+	origin  uint64 // a random number, drawn again when the schema changes; stored snapshots keep theirs
+	list    []*collection
+	byName  map[string]*collection
+	gone    map[string]idStats // of deleted collections
+	staged  bool               // has changes that are not yet durable
+	inOrder bool               // the fields are in the order of their names
 }
 
 // Rev returns the revision of s.
@@ -151,9 +153,16 @@ func (s *Snapshot) fork() *Snapshot {
 }
 
 // with replaces the collection that has c's name by c, or inserts c in front of the
-// one called next, or appends it. "$schema" is inserted at the beginning, as in files.
+// one called next, or appends it. "$schema" is inserted at the beginning, as in files. If
+// the fields are sorted, the place depends on the name.
 func (s *Snapshot) with(c *collection, next string) {
 	s.staged = true
+	if s.inOrder && s.byName[c.name] == nil {
+		i, _ := slices.BinarySearchFunc(s.list, c.name, func(o *collection, name string) int { return cmp.Compare(o.name, name) })
+		s.list = slices.Insert(s.list, i, c)
+		s.byName[c.name] = c
+		return
+	}
 	switch old, after := s.byName[c.name], s.byName[next]; {
 	case old != nil:
 		s.list[slices.Index(s.list, old)] = c

@@ -52,7 +52,8 @@ func TestDatabase(t *testing.T) {
 // findings returns what is wrong with a database, a line for each finding.
 func findings(t *testing.T, text []byte, rules *schema.Schema) (lines []string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "db.json")
+	t.Chdir(t.TempDir())
+	path := "db.json"
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,7 +58,7 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 		list := l.text.Unreachable()
 		odd = len(list) // it may have changed just now
 		for _, o := range list[min(start, odd):min(end, odd)] {
-			found = append(found, Finding{File: l.file, Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
+			found = append(found, Finding{File: cmp.Or(o.File, l.file), Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
 		}
 	}
 	violations, n := l.checker.List(start-odd, end-odd)
@@ -93,6 +94,7 @@ func (l *Linter) findings(violations []database.Violation) []Finding {
 	}
 	rules := l.db.Schema()
 	for i, p := range l.text.Places(pointers) {
+		found[i].File = cmp.Or(p.File, l.file)
 		found[i] = found[i].at(p, rules)
 	}
 	return found

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -32,7 +33,7 @@ type Schema struct {
 
 // NewSchema returns the schema of the database at path.
 func NewSchema(path string, text Text) *Schema {
-	s := &Schema{path: path, text: text}
+	s := &Schema{path: base(path), text: text}
 	s.Files = reload.Files{Name: "schema", Paths: s.paths, Apply: s.apply, Kept: s.kept}
 	return s
 }
@@ -132,11 +133,30 @@ func nearSchema(database, file string) string {
 // ErrNotFile is the error of a "$schema" that is not the path of a file.
 var ErrNotFile = errors.New("it must be the path of a file, because nothing is fetched")
 
+// base returns the database itself or, if that has no "$schema", db.json in its place: if it
+// is a folder of files, or the file of one collection.
+func base(database string) string {
+	if info, err := os.Stat(database); err == nil && info.IsDir() {
+		return filepath.Join(database, "db.json")
+	}
+	f, err := os.Open(database)
+	if err != nil {
+		return database
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, 64<<10))
+	if rawjson.Begins(text) == '[' {
+		return filepath.Join(filepath.Dir(database), "db.json")
+	}
+	return database
+}
+
 // SchemaPath returns the path of the schema of a database. declared is the value
 // of "$schema", a URI reference as editors read it; if it is empty, the schema
-// of db.json is db.schema.json.
+// of db.json, and of a folder and of the file of one collection, is db.schema.json.
 func SchemaPath(database, declared string) (string, error) {
 	if declared == "" {
+		database = base(database)
 		return strings.TrimSuffix(database, filepath.Ext(database)) + ".schema.json", nil
 	}
 	u, err := url.Parse(declared)

@@ -97,6 +97,15 @@ func SkipGap(b []byte, i int) int {
 	return i
 }
 
+// Begins returns the first byte of the value in a text with comments, 0 if there is none.
+func Begins(text []byte) byte {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if i := SkipGap(text, 0); i < len(text) {
+		return text[i]
+	}
+	return 0
+}
+
 // SkipCommented returns the index just past the value, which may have comments, at i.
 func SkipCommented(b []byte, i int) int {
 	for depth := 0; i < len(b); i = SkipGap(b, i) {

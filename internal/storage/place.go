@@ -2,10 +2,11 @@ package storage
 
 import "pickup/internal/rawjson"
 
-// An UnreachableElement is an element of a file that is listed but that no URL reaches.
-// It is probably a mistake.
+// An UnreachableElement is an element of a file that is listed but that no URL reaches,
+// or a file of a folder that is not served. It is probably a mistake.
 type UnreachableElement struct {
-	Line, Column int    // of the element, from 1; the column counts code points
+	File         string // "" if the store has one file
+	Line, Column int    // of the element, from 1; the column counts code points; 0: the file
 	Pointer      string // RFC 6901, from the top of the file
 	Detail       string // what is wrong and what it means, one sentence
 }
@@ -14,6 +15,7 @@ type UnreachableElement struct {
 // an element of one that is an array. Inside is a pointer from there on, or from
 // the field's parent: into Text, which begins at the line and column.
 type Place struct {
+	File         string // "" if the store has one file
 	Line, Column int
 	Text         []byte
 	Inside       string

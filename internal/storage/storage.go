@@ -42,7 +42,8 @@ type Store interface {
 	// An error reports that the store cannot be read at present (a hand edit that
 	// does not parse: ErrBroken) and does not end the sequence; the next batch
 	// reports that it can be read again. That batch has no changes and repeats
-	// the last revision if the contents are the same as before.
+	// the last revision if the contents are the same as before. If only a part cannot
+	// be read, the batches of the others come with the error.
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
 	// KeyBy sets which field carries the ids of a collection's elements;
@@ -103,6 +104,7 @@ type Batch struct {
 	// Reset reports that Contents is the whole new state. Otherwise Changes lead
 	// to it from the state before.
 	Reset    bool
+	Sorted   bool // the store has the fields by name, wherever Next says; set if Reset is set
 	Contents []Collection
 	Changes  []Change
 

@@ -165,6 +165,8 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 		return Retry(http.StatusInsufficientStorage, httpx.Sentence(Reason(err, database.ErrMemory))), nil
 	case errors.As(err, &query):
 		return BadParameter(query.Parameter, query.Detail), nil
+	case errors.Is(err, storage.ErrInvalid):
+		return New(http.StatusUnprocessableEntity, httpx.Sentence(Reason(err, storage.ErrInvalid)+"; nothing was stored")), nil
 	case errors.Is(err, storage.ErrShape):
 		return WrongShape(Reason(err, storage.ErrShape)), nil
 	case errors.As(err, &broken):

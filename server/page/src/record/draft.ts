@@ -139,8 +139,7 @@ export function useDraft(path: string, source: Source) {
       }
     };
     const isOwn = (change: Change) =>
-      change.collection === source.collection && // whose change has no id if it was made or removed
-      (source.id === null || change.id === undefined || change.id === source.id);
+      change.collection === source.collection && (source.id === null || change.id === source.id);
     const stopChanges = onChange((revisions) => {
       const own = revisions.flatMap((r) => r.changes ?? []).filter(isOwn);
       const isLarge = revisions.some(
@@ -149,10 +148,7 @@ export function useDraft(path: string, source: Source) {
       if (own.at(-1)?.op === "deleted" && !isLarge) setGone();
       else if (own.length > 0 || isLarge) void look();
     });
-    const stopResets = onReset(() => {
-      setRefusal((text) => (text === new Unreachable().message ? "" : text));
-      void look();
-    });
+    const stopResets = onReset(() => void look());
     return () => {
       isOver = true;
       clearTimeout(timer);

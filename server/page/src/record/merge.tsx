@@ -15,22 +15,10 @@ interface MergeProps {
   theirs: Obj;
   shape: Shape;
   canMerge: boolean;
-  texts?: Texts;
   onMerge: (merged: Obj, isKept: boolean) => void; // isKept: with what is not a value yet
 }
 
-/** What the form calls the two sides. */
-interface Texts {
-  title: string;
-  mine: string;
-  theirs: string;
-  merge: string;
-  discard: string;
-}
-
-const ofRecord: Texts = { title: "Somebody else has changed this record", mine: "mine", theirs: "theirs", merge: "Merge", discard: "Discard mine" };
-
-export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, onMerge }: MergeProps) {
+export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergeProps) {
   const [choices, setChoices] = useState<Record<string, Side>>({});
   const changedHere = differing(base, mine),
     changedThere = differing(base, theirs);
@@ -50,7 +38,7 @@ export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, o
     <div class="merge" role="alert">
       <h3>
         <Icon name="alert" />
-        {texts.title}
+        Somebody else has changed this record
       </h3>
       {taken.length > 0 && (
         <ul>
@@ -63,13 +51,13 @@ export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, o
       )}
       {conflicting.length > 0 && (
         <>
-          <p>Both changed:</p>
+          <p>You both changed:</p>
           <table>
             <thead>
               <tr>
                 <th scope="col">field</th>
-                <th scope="col">{texts.mine}</th>
-                <th scope="col">{texts.theirs}</th>
+                <th scope="col">mine</th>
+                <th scope="col">theirs</th>
               </tr>
             </thead>
             <tbody>
@@ -83,11 +71,11 @@ export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, o
                       <label>
                         <input
                           type="radio"
-                          name={texts.title + name}
+                          name={"merge-" + name}
                           checked={memberOf(choices, name) === side}
                           onChange={() => setChoices({ ...choices, [name]: side })}
                         />
-                        <span class="offscreen">{texts[side]}: </span>
+                        <span class="offscreen">{side}: </span>
                         <Value
                           value={memberOf(side === "mine" ? mine : theirs, name)}
                           field={fieldOf(shape, name)}
@@ -104,9 +92,9 @@ export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, o
       )}
       <div class="row-of">
         <Button kind="primary" disabled={!isDecided || !canMerge} onClick={() => onMerge(merged(), true)}>
-          {texts.merge}
+          Merge
         </Button>
-        <Button onClick={() => onMerge(theirs, false)}>{texts.discard}</Button>
+        <Button onClick={() => onMerge(theirs, false)}>Discard mine</Button>
       </div>
     </div>
   );

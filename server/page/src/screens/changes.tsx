@@ -30,10 +30,9 @@ export function Changes() {
         <span class="count">
           {all !== null && count(list.length, "change") + (all.length < kept ? " since the server started" : ", the latest")}
         </span>
-        <span class="grow" />
-        {all !== null && all.length > 0 && <Filter of={of} />}
       </header>
       <Snapshots />
+      {all !== null && all.length > 0 && <Filter of={of} />}
       {historyError.value !== null && <ErrorBox error={historyError.value} />}
       {all === null && historyError.value === null && <Skeleton count={3} />}
       {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="No matches" />}
@@ -65,11 +64,11 @@ function Filter({ of }: { of: string }) {
     go(href(["_", "changes"], query));
   };
   return (
-    <div class="row-of filter">
+    <div class="row-of wrap">
       <label>
-        <span class="offscreen">Changes of</span>
+        of{" "}
         <select value={name} onChange={(event) => show(event.currentTarget.value, "")}>
-          <option value="">All records</option>
+          <option value="">everything</option>
           {[...names].map((name) => (
             <option key={name} value={name}>
               {name}
@@ -189,17 +188,12 @@ const authors = {
 
 export function Author({ revision }: { revision: Revision }) {
   const [text, hue] = authors[authorOf(revision)];
-  return (
-    <>
-      {revision.session && <span class="pill session">{revision.session}</span>}
-      <span class={"pill " + hue}>{text}</span>
-    </>
-  );
+  return <span class={"pill " + hue}>{text}</span>;
 }
 
-/** What a change has changed, field by field; isWhole: also of a record that was created or deleted. */
-export function Difference({ change, isWhole = false }: { change: Change; isWhole?: boolean }) {
-  if (change.op !== "updated" && !isWhole) return null;
+/** What an update has changed, field by field. */
+function Difference({ change }: { change: Change }) {
+  if (change.op !== "updated") return null;
   const before = asObject(change.before),
     after = asObject(change.after);
   const names = differing(before, after);
@@ -209,14 +203,10 @@ export function Difference({ change, isWhole = false }: { change: Change; isWhol
         <div key={name}>
           <dt class="code">{name || "value"}</dt>
           <dd>
-            {change.before !== undefined && <del class="hue1">{textOf(memberOf(before, name))}</del>}
-            {change.before !== undefined && change.after !== undefined && (
-              <>
-                <Icon name="right" size={12} />
-                <span class="offscreen">becomes</span>
-              </>
-            )}
-            {change.after !== undefined && <ins class="hue4">{textOf(memberOf(after, name))}</ins>}
+            <del class="hue1">{textOf(memberOf(before, name))}</del>
+            <Icon name="right" size={12} />
+            <span class="offscreen">becomes</span>
+            <ins class="hue4">{textOf(memberOf(after, name))}</ins>
           </dd>
         </div>
       ))}

@@ -1,0 +1,277 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// A folder is a directory of which a Store serves the files as one database: posts.json
+// has the member posts. Store.mu guards it.
+type folder struct {
+	*file               // names the lock and the record of a commit, which begin with .pickup
+	lock    lock        // keeps other servers away from the directory
+	deleted []*dataFile // the latest, with what an undo brings back
+	odd     []storage.UnreachableElement
+	empty   bool // no file is there any more
+	half    bool // a commit is decided, and not in all files yet
+}
+
+// Limits of a folder.
+const (
+	mostFiles   = 1000
+	keepDeleted = 16
+)
+
+// Names that have a meaning of their own, and names that some systems cannot have.
+var (
+	takenName = regexp.MustCompile(`(?i)^(db|package|pickup)$|\.schema$|\.conflict-`)
+	oddName   = regexp.MustCompile(`(?i)^$|^\.|[\x00-\x1f\x7f/\\:*?"<>|]|^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)`)
+)
+
+// refusedName returns why no file of a folder can have a member of that name, or "".
+func refusedName(member string) string {
+	switch {
+	case takenName.MatchString(member):
+		return "a file of this name has another meaning"
+	case oddName.MatchString(member), len(member) > 200, !utf8.ValidString(member):
+		return "some systems cannot have a file of this name"
+	}
+	return ""
+}
+
+// MemberOf returns the name of the member that a file of a folder has, "" if it has none.
+func MemberOf(path string) string {
+	if member, ok := strings.CutSuffix(filepath.Base(path), ".json"); ok && refusedName(member) == "" {
+		return member
+	}
+	return ""
+}
+
+// IsFolder reports whether path is a directory whose files are a database. One that is named
+// like a file is what Docker makes of a missing file.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && filepath.Ext(path) != ".json"
+}
+
+func folderFile(o *Options, path, real string) *file {
+	return &file{o: o, path: path, real: filepath.Join(real, "pickup")}
+}
+
+func (d *folder) isHalf() bool { return d != nil && d.half }
+
+// openFolder opens the files of a directory.
+func (s *Store) openFolder(ctx context.Context) error {
+	if err := s.enterFolder(ctx); err != nil {
+		return err
+	}
+	names, left, err := s.list()
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", s.path, disk.Cause(err))
+	}
+	for _, name := range names {
+		left[name] = left[name] || false
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		if err := s.admit(ctx, name, !left[name]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	s.folder.opened = true
+	return nil
+}
+
+// enterFolder finds and locks the directory, and completes a commit that was interrupted.
+func (s *Store) enterFolder(ctx context.Context) error {
+	s.o.MustExist, s.o.Initial = true, []byte("[]\n")
+	real, err := s.o.sys.Resolve(s.path)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
+	}
+	d := &folder{file: folderFile(s.o, s.path, real)}
+	s.folder, d.lock.file = d, d.file
+	if !s.o.touches() {
+		d.warnOfRecord(d.file)
+		return nil
+	}
+	if d.lock.dirLock, err = d.lock.openLockFile(d.dotFile(".lock")); err == nil {
+		err = s.redo(ctx)
+	}
+	return err
+}
+
+// list returns the names of the members in the directory, in order, and those of which there
+// are dot files: true if they are of a write.
+func (s *Store) list() (names []string, left map[string]bool, err error) {
+	entries, err := s.o.sys.List(s.folder.dir())
+	s.folder.odd, left = nil, make(map[string]bool)
+	for _, e := range entries {
+		name, isJSON := strings.CutSuffix(e.Name(), ".json")
+		member, kind, isLeft := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".json.")
+		switch {
+		case strings.HasPrefix(name, "."):
+			if isLeft && refusedName(member) == "" {
+				left[member] = left[member] || kind != "lock"
+			}
+		case !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema"):
+		default:
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, left, err
+}
+
+// refuse returns an error if member cannot be one more file of the folder.
+func (s *Store) refuse(member string) error {
+	why := refusedName(member)
+	i := slices.IndexFunc(s.files, func(f *dataFile) bool { return strings.EqualFold(f.member, member) })
+	switch {
+	case why != "":
+	case i >= 0:
+		why = "some systems cannot have it next to " + s.files[i].member + ".json"
+	case len(s.files) >= mostFiles:
+		why = fmt.Sprintf("a folder has at most %d of them", mostFiles)
+	default:
+		return nil
+	}
+	return fmt.Errorf("the collection %q cannot be a file of the folder: %s: %w", member, why, storage.ErrInvalid)
+}
+
+// admit serves one more file, if it is one that can be served. clean says that there are no
+// dot files of it. While the store is served, an error is a finding.
+func (s *Store) admit(ctx context.Context, name string, clean bool) error {
+	f := s.fileOf(name)
+	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.isOne(f.path, path) }) {
+		return nil
+	}
+	refused := s.refuse(name)
+	err := refused
+	if f.clean = clean; err == nil && s.folder.opened {
+		err = f.look() // what is being saved now is not waited for
+	}
+	if err == nil {
+		err = f.start(ctx)
+	}
+	if err == nil {
+		i, _ := s.place(name)
+		s.setFiles(slices.Insert(slices.Clone(s.files), i, f))
+		f.opened = true
+		return nil
+	}
+	f.lock.release()
+	if refused != nil || s.folder.opened {
+		o := storage.UnreachableElement{File: f.path, Detail: err.Error()}
+		if broken, ok := errors.AsType[*storage.BrokenError](err); ok {
+			o.Line, o.Column, o.Detail = broken.Line, broken.Column, broken.Reason
+		}
+		o.Detail = strings.TrimSuffix(o.Detail, ": "+storage.ErrInvalid.Error()) + "; it is not served"
+		s.folder.odd = append(s.folder.odd, o)
+		return nil
+	}
+	return err
+}
+
+// fileOf returns the file of a member that is not served yet.
+func (s *Store) fileOf(member string) *dataFile {
+	f := s.newFile(filepath.Join(s.path, member+".json"))
+	f.member, f.several, f.real = member, true, filepath.Join(s.folder.dir(), member+".json")
+	return f
+}
+
+func (s *Store) place(member string) (int, bool) {
+	return slices.BinarySearchFunc(s.files, member, func(f *dataFile, member string) int { return cmp.Compare(f.member, member) })
+}
+
+// find returns the file of a member, or nil.
+func (s *Store) find(member string) *dataFile {
+	if i, ok := s.place(member); ok {
+		return s.files[i]
+	}
+	return nil
+}
+
+func (s *Store) setFiles(files []*dataFile) {
+	s.files = files
+	s.all.Store(&files)
+}
+
+// drop serves a file no longer.
+func (s *Store) drop(f *dataFile) {
+	s.setFiles(slices.DeleteFunc(slices.Clone(s.files), func(g *dataFile) bool { return f == g }))
+	f.lock.release() // first: it may be open for writing
+	f.displaced.removeOld(true)
+	d := s.folder
+	d.deleted = append(d.deleted, f)
+	d.deleted = d.deleted[max(0, len(d.deleted)-keepDeleted):]
+}
+
+// lastOf returns the latest deleted file of a member, or nil.
+func (d *folder) lastOf(member string) *dataFile {
+	for _, f := range slices.Backward(d.deleted) {
+		if f.member == member {
+			return f
+		}
+	}
+	return nil
+}
+
+// lookLocked looks at all files.
+func (s *Store) lookLocked(ctx context.Context) error {
+	if err := s.scan(ctx); err != nil {
+		return err
+	}
+	for _, f := range s.files {
+		f.look() // its error is reported to the watchers
+	}
+	return nil
+}
+
+// scan looks for files of a folder that have come or gone. An error says why a commit is not
+// complete: nothing of it is shown then, and nothing can be written.
+func (s *Store) scan(ctx context.Context) error {
+	d := s.folder
+	if d == nil {
+		return nil
+	}
+	if d.half {
+		if err := s.redo(ctx); err != nil {
+			return err
+		}
+	}
+	names, _, err := s.list()
+	if err != nil {
+		return nil // the files report it
+	}
+	before := s.files
+	for _, name := range names {
+		hidden := s.o.Ephemeral && d.lastOf(name) != nil // deleted in memory only
+		if s.find(name) == nil && !hidden && (s.o.Busy == nil || !s.o.Busy()) {
+			s.admit(ctx, name, false)
+		}
+	}
+	// A file that stays away is deleted. If all do, the folder was moved or unmounted.
+	d.empty = len(names) == 0 && len(s.files) > 0
+	for _, f := range s.files {
+		if _, there := slices.BinarySearch(names, f.member); !there && !d.empty && errors.Is(f.look(), fs.ErrNotExist) && f.o.now().Sub(f.reading.since) >= graceWrite {
+			s.drop(f)
+		}
+	}
+	if !slices.Equal(before, s.files) {
+		s.editedLocked()
+	}
+	return nil
+}
