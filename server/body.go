@@ -347,10 +347,7 @@ func (req *request) peekBody() (jsontext.Value, error) {
 		return nil, nil
 	}
 	text, err := io.ReadAll(&budgetReader{Reader: io.LimitReader(r.Body, maxPeeked+1), request: req})
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), r.Body), r.Body} // which returns its error again
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), r.Body)) // which returns its error again
 	if errors.Is(err, errNoMemory) {
 		return nil, problem.NoMemory()
 	}

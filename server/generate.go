@@ -30,39 +30,36 @@ func (req *request) generate() error {
 	if err != nil {
 		return err
 	}
-	answer := struct {
+	counts, total, err := req.counts(body["collections"])
+	if err != nil {
+		return err
+	}
+	var answer struct {
 		Rev     string                      `json:"rev"`
 		Seed    uint64                      `json:"seed"`
 		Made    map[string][]string         `json:"made"`
 		Records map[string][]jsontext.Value `json:"records,omitempty"` // if they are not stored
-	}{Seed: rand.Uint64N(1_000_000), Records: make(map[string][]jsontext.Value)}
-	if v := body["seed"]; v != nil {
-		if answer.Seed, err = strconv.ParseUint(string(v), 10, 53); err != nil { // as JavaScript has them
-			return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
-		}
 	}
-	now := time.Now()
-	if text, ok := rawjson.Text(body["now"]); ok {
-		if now, err = time.Parse(time.RFC3339, text); err != nil {
-			return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
-		}
+	if answer.Seed, err = strconv.ParseUint(string(body["seed"]), 10, 53); body["seed"] == nil {
+		answer.Seed = rand.Uint64N(1_000_000)
+	} else if err != nil { // as JavaScript has numbers
+		return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
 	}
-	counts, err := req.counts(body["collections"])
-	if err != nil {
-		return err
-	}
-	total := 0
-	for _, c := range counts {
-		total += c.N
+	text, _ := rawjson.Text(body["now"])
+	now, err := time.Parse(time.RFC3339, text)
+	if text == "" {
+		now = time.Now()
+	} else if err != nil {
+		return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
 	}
 	generate := func(tx *database.Tx) (err error) {
 		answer.Made, err = fake.Make(tx, counts, answer.Seed, now)
 		return err
 	}
+	rollback := hasPreference(req.Context, preferRollback)
 	var after *database.Snapshot
-	for try := 0; ; try++ {
-		change := generate
-		aside := total > maxDirect && try < 3 && !hasPreference(req.Context, preferRollback) // else others keep writing
+	for try, again := 0, true; again; try++ {
+		change, aside := generate, total > maxDirect && try < 3 && !rollback // else the writes of others are in the way each time
 		if base := req.db.Snapshot(); aside {
 			fork, err := req.db.Fork(base, func(int) error { return nil }).Update(req.Request.Context(), generate)
 			if err != nil {
@@ -76,16 +73,16 @@ func (req *request) generate() error {
 			}
 			return change(tx)
 		})
-		if _, conflict := errors.AsType[*database.ConflictError](err); !conflict || !aside {
-			break
-		}
+		_, again = errors.AsType[*database.ConflictError](err)
+		again = again && aside
 	}
 	switch {
 	case err != nil:
 		return err
 	case prefer(req.Context, preferMinimal):
 		return req.sendNothing()
-	case hasPreference(req.Context, preferRollback):
+	case rollback:
+		answer.Records = make(map[string][]jsontext.Value)
 		for name, ids := range answer.Made {
 			for _, id := range ids {
 				if r, err := after.Get(name, id); err == nil {
@@ -98,31 +95,29 @@ func (req *request) generate() error {
 	return req.sendNow(http.StatusOK, answer)
 }
 
-// counts reads how many records each collection gets.
-func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
-	total, most := 0, maxMade
+// counts reads how many records each collection gets, and returns how many that are in all.
+func (req *request) counts(v jsontext.Value) (counts []fake.Count, total int, err error) {
+	most := maxMade
 	if req.db.Shared() {
 		most = maxMadeShared
 	}
 	for quoted, v := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		n, err := strconv.Atoi(string(v))
-		if err != nil || n < 1 {
-			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), "the number of records must be 1 or more, as in 50")
+		switch at := rawjson.Pointer("collections", name); {
+		case memberOf(req.snap, name) == nothing:
+			return nil, 0, req.noCollection(req.snap, name)
+		case memberOf(req.snap, name) == object:
+			return nil, 0, problem.WrongShapeAt(at, strconv.Quote(name)+" is an object, not a collection")
+		case err != nil || n < 1:
+			return nil, 0, problem.WrongShapeAt(at, "the number of records must be 1 or more, as in 50")
 		}
-		switch total = min(total, most) + n; memberOf(req.snap, name) {
-		case object:
-			return nil, problem.WrongShapeAt(rawjson.Pointer("collections", name), strconv.Quote(name)+" is an object, not a collection")
-		case nothing:
-			return nil, req.noCollection(req.snap, name)
-		}
-		counts = append(counts, fake.Count{Collection: name, N: n})
+		counts, total = append(counts, fake.Count{Collection: name, N: n}), min(total, most)+n
 	}
-	switch {
-	case counts == nil:
-		return nil, problem.WrongShapeAt("/collections", `collections must be an object with the number of records of each collection, as in {"schedules": 50}`)
-	case total > most:
-		return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make at most %d records. Send several, or use pickup generate.", most))
+	if counts == nil {
+		err = problem.WrongShapeAt("/collections", `collections must be an object with the number of records of each collection, as in {"schedules": 50}`)
+	} else if total > most {
+		err = problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make at most %d records. Send several, or use pickup generate.", most))
 	}
-	return counts, nil
+	return counts, total, err
 }

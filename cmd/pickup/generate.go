@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,88 +31,106 @@ type generateCommand struct {
 	config.IDConvention
 }
 
-// How many records a command makes, and how many in one change.
+// How many records the command makes, and how many of them in one change.
 const (
 	maxGenerated = 100_000
 	maxInPart    = 10_000
 )
 
 func (c *generateCommand) run(ctx context.Context, e *environment) error {
+	path := config.FileArgument{File: c.File}.Path(e.Sources)
+	if err := checkSource(path); err != nil {
+		return err
+	}
 	var counts []fake.Count
 	total := 0
 	for _, arg := range c.Counts {
 		name, text, _ := strings.Cut(arg, "=")
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxGenerated {
-			return config.Usagef("%s is not a collection and a number up to %d, as in schedules=50", arg, maxGenerated)
+		if total += n; err != nil || n < 1 || total > maxGenerated {
+			return config.Usagef("%s is not a collection and a number, as in schedules=50, with at most %d in all", arg, maxGenerated)
 		}
-		total += n
 		counts = append(counts, fake.Count{Collection: name, N: n})
-	}
-	if total > maxGenerated {
-		return config.Usagef("%d records are too many: at most %d", total, maxGenerated)
-	}
-	path := config.FileArgument{File: c.File}.Path(e.Sources)
-	if err := checkSource(path); err != nil {
-		return err
 	}
 	return c.add(ctx, e, path, counts)
 }
 
-// add adds records to the file, or lets the server that has it add them. nil counts are 50 for
-// each collection.
+// add adds records to the file, or lets the server that has it add them. Without counts, each
+// collection gets 50.
 func (c *generateCommand) add(ctx context.Context, e *environment, path string, counts []fake.Count) error {
 	store, server, err := openOrAsk(ctx, e, path)
 	if err != nil {
 		return err
 	}
-	seed, now := rand.Uint64N(1_000_000), time.Now()
-	if c.Seed != nil {
-		seed = *c.Seed
+	if c.Seed == nil {
+		c.Seed = new(rand.Uint64N(1_000_000))
 	}
-	if !c.Now.IsZero() {
-		now = c.Now.Time
+	if c.Now.IsZero() {
+		c.Now.Time = time.Now()
 	}
-	made, how := make(map[string][]string), "git diff shows them"
+	var made [][]string // the ids of each of counts
+	how := "git diff shows them"
 	if server == nil {
-		counts, err = c.write(ctx, path, store, counts, seed, now, made)
+		counts, made, err = c.write(ctx, path, store, counts)
 		err = errors.Join(err, store.Close())
 	} else {
 		counts = fake.Order(counts, server.relations)
-		how = "POST /_/undo takes them back"
-		if parts := partsOf(counts); len(parts) > 1 {
-			how = fmt.Sprintf("%d times POST /_/undo take them back", len(parts))
-		}
-		err = server.generate(ctx, counts, seed, now, made)
+		parts := 0
+		made, err = c.each(counts, func(part []fake.Count, seed uint64) (map[string][]string, error) {
+			parts++
+			return server.generate(ctx, part, seed, c.Now.Time)
+		})
+		how = fmt.Sprintf("to take them back: POST /_/undo, %s", spell.Count(parts, "time"))
 	}
-	for _, n := range counts {
-		if ids := made[n.Collection]; len(ids) > 0 {
-			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", n.Collection, spell.Count(len(ids), "record"), ids[0], ids[len(ids)-1])
+	for i, ids := range made {
+		if len(ids) > 0 {
+			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", counts[i].Collection, spell.Count(len(ids), "record"), ids[0], ids[len(ids)-1])
 		}
 	}
 	if err == nil {
-		fmt.Fprintf(e.stdout, "%s: written; --seed %d makes the same again; %s\n", path, seed, how)
+		fmt.Fprintf(e.stdout, "%s: written; --seed %d makes the same again; %s\n", path, *c.Seed, how)
 	}
 	return err
 }
 
-// write adds records to the file in one change, and their ids to made. It returns counts in the
-// order in which it has made them.
-func (c *generateCommand) write(ctx context.Context, path string, store *filestore.Store, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) ([]fake.Count, error) {
+// each makes records in parts, each with a seed of its own, so that a file and a server get the
+// same, and returns the ids for each of counts.
+func (c *generateCommand) each(counts []fake.Count, generate func([]fake.Count, uint64) (map[string][]string, error)) ([][]string, error) {
+	made, room, part := make([][]string, len(counts)), maxInPart, []fake.Count(nil)
+	for i, left, seed := 0, 0, *c.Seed; i < len(counts); {
+		left = cmp.Or(left, counts[i].N)
+		n := min(left, room)
+		part = append(part, fake.Count{Collection: counts[i].Collection, N: n})
+		if left, room = left-n, room-n; left == 0 {
+			i++
+		}
+		if room > 0 && i < len(counts) {
+			continue
+		}
+		ids, err := generate(part, seed)
+		if err != nil {
+			return made, err
+		}
+		for i, c := range counts {
+			made[i] = append(made[i], ids[c.Collection]...)
+		}
+		room, part, seed = maxInPart, nil, seed+1
+	}
+	return made, nil
+}
+
+// write adds records to the file in one change.
+func (c *generateCommand) write(ctx context.Context, path string, store *filestore.Store, counts []fake.Count) (_ []fake.Count, made [][]string, err error) {
 	rules, err := lint.LoadSchema(path, lint.Declared(store))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	db, err := database.Open(ctx, store, c.Options(rules))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	snap, names := db.Snapshot(), []string{}
-	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == storage.Array {
-			names = append(names, name)
-		}
-	}
+	snap := db.Snapshot()
+	names := slices.DeleteFunc(snap.Names(), func(name string) bool { kind, _ := snap.Kind(name); return kind != storage.Array })
 	for _, name := range names {
 		if c.Counts == nil {
 			counts = append(counts, fake.Count{Collection: name, N: 50})
@@ -119,69 +138,35 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 	}
 	for _, n := range counts {
 		if !slices.Contains(names, n.Collection) {
-			return nil, config.Usagef("%s has no collection %q%s", path, n.Collection, spell.DidYouMean(n.Collection, "the collections", names))
+			return nil, nil, config.Usagef("%s has no collection %q%s", path, n.Collection, spell.DidYouMean(n.Collection, "the collections", names))
 		}
 	}
 	counts = fake.Order(counts, snap.Relations(1000))
 	_, err = db.Update(ctx, func(tx *database.Tx) error {
-		for i, part := range partsOf(counts) {
-			ids, err := fake.Make(tx, part, seed+uint64(i), now)
-			if err != nil {
-				return err
-			}
-			for name := range ids {
-				made[name] = append(made[name], ids[name]...)
-			}
-		}
-		return nil
+		made, err = c.each(counts, func(part []fake.Count, seed uint64) (map[string][]string, error) {
+			return fake.Make(tx, part, seed, c.Now.Time)
+		})
+		return err
 	})
-	return counts, err
+	return counts, made, err
 }
 
-// generate lets the server add records, part after part, and adds their ids to made.
-func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) error {
-	for i, part := range partsOf(counts) {
-		body := struct {
-			Collections map[string]int `json:"collections"`
-			Seed        uint64         `json:"seed"`
-			Now         time.Time      `json:"now"`
-		}{make(map[string]int), seed + uint64(i), now}
-		for _, n := range part {
-			body.Collections[n.Collection] = n.N
-		}
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		answer, _, err := c.send(ctx, http.MethodPost, "/_/generate", text)
-		if e, ok := errors.AsType[*refusedError](err); ok && e.status == http.StatusUnprocessableEntity && len(e.Errors) > 0 {
-			return errors.New(e.Errors[0].Detail) // the sentence of the rule
-		} else if err != nil {
-			return err
-		}
-		var ids struct{ Made map[string][]string }
-		if err := json.Unmarshal(answer, &ids); err != nil {
-			return err
-		}
-		for name := range ids.Made {
-			made[name] = append(made[name], ids.Made[name]...)
-		}
+// generate lets the server add records, and returns their ids.
+func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time) (map[string][]string, error) {
+	collections := make(map[string]int)
+	for _, n := range counts {
+		collections[n.Collection] = n.N
 	}
-	return nil
-}
-
-// partsOf divides counts into the changes of a server. A file gets the same records.
-func partsOf(counts []fake.Count) (parts [][]fake.Count) {
-	room := 0
-	for _, c := range counts {
-		for c.N > 0 {
-			if room == 0 {
-				parts, room = append(parts, nil), maxInPart
-			}
-			n := min(c.N, room)
-			parts[len(parts)-1] = append(parts[len(parts)-1], fake.Count{Collection: c.Collection, N: n})
-			c.N, room = c.N-n, room-n
-		}
+	text, err := json.Marshal(map[string]any{"collections": collections, "seed": seed, "now": now})
+	if err != nil {
+		return nil, err
 	}
-	return parts
+	text, _, err = c.send(ctx, http.MethodPost, "/_/generate", text)
+	var answer struct{ Made map[string][]string }
+	if e, ok := errors.AsType[*refusedError](err); ok && e.status == http.StatusUnprocessableEntity && len(e.Errors) > 0 {
+		err = errors.New(e.Errors[0].Detail) // the sentence of the rule
+	} else if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	return answer.Made, err
 }

@@ -238,8 +238,8 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 	Object.defineProperty(navigator, "clipboard", {value: undefined}); // as on http of another machine
 	addEventListener("copy", () => { window.copied = document.activeElement.value })`)
 	p.open("#/")
-	p.until(`document.querySelector(".checks [href='http://192.0.2.7:3000/_/']")`)
-	p.clickText("Make rules from this data")
+	p.until(`document.querySelector(".state [href='http://192.0.2.7:3000/_/']")`)
+	p.clickText("Make one from this data")
 	p.until(`document.querySelector("dialog pre")?.textContent.includes('"seats"')`)
 	p.accessible("rules", true)
 	p.run(`[...document.querySelectorAll("dialog .copy")].at(-1).id = "rules"`)
@@ -251,7 +251,7 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 	if err := os.WriteFile(dir+"/db.schema.json", []byte(rules), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.sees("Writes are checked against db.schema.json")
+	p.sees("writes are checked against db.schema.json")
 
 	// Instead of a member that is not known another one may be meant, but not as its value.
 	const strict = `{"properties": {"cars": {"items": {"properties": {"id": {}, "seats": {"type": "integer"}}, "additionalProperties": false}}}}`
@@ -547,7 +547,7 @@ func missedNews(t *testing.T, ctx context.Context) {
 	if err := os.WriteFile(p.file[:len(p.file)-len("db.json")]+"db.schema.json", []byte(`{"type": 7}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.until(`document.querySelector(".banner.warn")?.textContent.includes("The rules cannot be used")`)
+	p.until(`document.querySelector(".banner.warn")?.textContent.includes("The schema cannot be used")`)
 	p.until(`document.querySelector("main [role=alert]")?.textContent.includes("db.schema.json")`)
 
 	// A stream that is silent for 45 s has ended, although nothing says so.

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,13 +13,12 @@ import (
 	"pickup/internal/spell"
 )
 
-// A place is what is known about the values of a field, or about the elements of an array: what
-// all schemas that apply there say. What they say of values that are hardly ever met, such as
-// contains, is left to the check of the record.
+// A place is what all schemas say about a field, or the elements of an array. What they say of
+// values that are hardly ever met, such as contains, is left to the check of the record.
 type place struct {
 	name     string                // of the field
 	hint     string                // that it gives, see hints
-	sample   func() jsontext.Value // returns the value that a record has there, nil if it has none
+	sample   func() jsontext.Value // returns the value that a record has there, or nil
 	required bool
 	schemas  []jsontext.Value // that were not read yet
 
@@ -40,21 +38,30 @@ type place struct {
 }
 
 func newPlace(name, owner string, sample func() jsontext.Value) *place {
-	return &place{name: name, hint: hintOf(name, owner), sample: sample, least: math.Inf(-1), most: math.Inf(1), longest: math.MaxInt}
+	return &place{name: name, hint: hintOf(name, owner), sample: sample, least: math.Inf(-1), most: math.Inf(1), longest: math.MaxInt32}
 }
 
 // field returns the place of a field of objects.
 func (p *place) field(name string) *place {
-	for _, f := range p.fields {
-		if f.name == name {
-			return f
-		}
+	i := slices.IndexFunc(p.fields, func(f *place) bool { return f.name == name })
+	if i < 0 {
+		i = len(p.fields)
+		p.fields = append(p.fields, newPlace(name, p.name, func() jsontext.Value {
+			v, _ := rawjson.Member(p.sample(), name)
+			return v
+		}))
 	}
-	p.fields = append(p.fields, newPlace(name, p.name, func() jsontext.Value {
-		v, _ := rawjson.Member(p.sample(), name)
-		return v
-	}))
-	return p.fields[len(p.fields)-1]
+	return p.fields[i]
+}
+
+// items returns the place of the elements of arrays.
+func (p *place) items(g *generator) *place {
+	if p.element == nil {
+		p.element = newPlace(spell.Singular(p.name), "", func() jsontext.Value {
+			return pick(g, slices.Collect(rawjson.Elements(p.sample())))
+		})
+	}
+	return p.element
 }
 
 // allows reports whether the schemas name a type.
@@ -72,9 +79,7 @@ func (g *generator) open(p *place) *place {
 // read adds what a schema says, and one branch of those from which values may choose.
 func (g *generator) read(p *place, s jsontext.Value) {
 	for quoted, v := range rawjson.Members(s) {
-		text, _ := rawjson.Text(v)
-		number, _ := strconv.ParseFloat(text, 64) // one that is too large is infinite
-		list := slices.Collect(rawjson.Elements(v))
+		text, number, list := textOf(v), float(v), slices.Collect(rawjson.Elements(v))
 		switch rawjson.Unquote(quoted) {
 		case "$ref":
 			if to, err := url.PathUnescape(text); err == nil && (to == "#" || strings.HasPrefix(to, "#/")) {
@@ -88,9 +93,8 @@ func (g *generator) read(p *place, s jsontext.Value) {
 			g.read(p, pick(g, list))
 			g.varies = true
 		case "if":
-			g.varies = true
 			branch := "else"
-			if g.IntN(2) == 0 {
+			if g.varies = true; g.IntN(2) == 0 {
 				branch = "then"
 				g.read(p, v)
 			}
@@ -99,23 +103,20 @@ func (g *generator) read(p *place, s jsontext.Value) {
 		case "const":
 			p.enum = []jsontext.Value{v}
 		case "enum":
-			old, _ := rawjson.Member(s, "x-historic")
-			historic := slices.Collect(rawjson.Elements(old))
+			historic, _ := rawjson.Member(s, "x-historic")
 			p.enum = slices.DeleteFunc(list, func(e jsontext.Value) bool {
-				return isOneOf(e, historic) || p.enum != nil && !isOneOf(e, p.enum)
+				return isOneOf(e, slices.Collect(rawjson.Elements(historic))) || p.enum != nil && !isOneOf(e, p.enum)
 			})
 		case "type":
-			if p.types = nil; text != "" {
-				p.types = []string{text}
-			}
-			for _, e := range list {
-				p.types = append(p.types, rawjson.Unquote(e))
+			p.types = []string{text}
+			if v.Kind() == '[' {
+				p.types = strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(string(v)))
 			}
 		case "format":
 			p.format, p.form = text, hintOf(text, "")
 		case "pattern":
 			if re, err := regexp.Compile(text); err == nil {
-				p.patterns, p.pattern = append(p.patterns, re), text
+				p.pattern, p.patterns = text, append(p.patterns, re)
 			}
 		case "examples":
 			p.examples = list
@@ -130,9 +131,9 @@ func (g *generator) read(p *place, s jsontext.Value) {
 		case "multipleOf":
 			p.multiple = max(p.multiple, number)
 		case "minLength", "minItems":
-			p.shortest = max(p.shortest, int(number))
+			p.shortest = max(p.shortest, int(min(number, 10_000))) // more take too long
 		case "maxLength", "maxItems":
-			p.longest = min(p.longest, int(number))
+			p.longest = int(min(float64(p.longest), number))
 		case "uniqueItems":
 			p.distinct = p.distinct || v.Kind() == 't'
 		case "properties":
@@ -141,12 +142,7 @@ func (g *generator) read(p *place, s jsontext.Value) {
 				f.schemas = append(f.schemas, s)
 			}
 		case "items":
-			if p.element == nil {
-				p.element = newPlace(spell.Singular(p.name), "", func() jsontext.Value {
-					return pick(g, slices.Collect(rawjson.Elements(p.sample())))
-				})
-			}
-			p.element.schemas = append(p.element.schemas, v)
+			p.items(g).schemas = append(p.items(g).schemas, v)
 		}
 	}
 	required, _ := rawjson.Member(s, "required")

@@ -15,11 +15,12 @@ import (
 	"pickup/internal/rawjson"
 )
 
-const deepest = 6 // level with optional values
+const deepest = 6 // level with optional values; required ones end soon after it
 
 // object makes an object. At level 0 it is the record.
 func (g *generator) object(p *place, level int) jsontext.Value {
-	names, values := []string{}, []jsontext.Value{}
+	var names []string
+	var values []jsontext.Value
 	for _, f := range p.fields {
 		var v jsontext.Value
 		if g.open(f); level == 0 {
@@ -47,23 +48,23 @@ func (g *generator) object(p *place, level int) jsontext.Value {
 // value makes a value.
 func (g *generator) value(p *place, level int) jsontext.Value {
 	known, kind := g.known(g.open(p), ""), "string"
+	isNumber := known.Kind() == '0'
 	switch {
-	case len(p.enum) > 0:
-		if isOneOf(known, p.enum) && g.IntN(5) > 0 {
-			return known
-		}
-		return pick(g, p.enum)
-	case known.Kind() == 'n' && (p.types == nil || p.allows("null")):
+	case level > deepest+2:
+		return jsontext.Value("null")
+	case isOneOf(known, p.enum) && g.IntN(5) > 0 || known.Kind() == 'n' && p.enum == nil && (p.types == nil || p.allows("null")):
 		return known
+	case len(p.enum) > 0:
+		return pick(g, p.enum)
 	case len(p.types) > 0:
-		if kind = p.types[0]; kind == "null" || known.Kind() == '0' && p.allows("number") {
+		if kind = p.types[0]; kind == "null" || isNumber && p.allows("number") {
 			kind = p.types[len(p.types)-1]
 		}
 	case p.fields != nil:
 		kind = "object"
 	case p.element != nil:
 		kind = "array"
-	case p.multiple > 0 || p.least > math.Inf(-1) || p.most < math.Inf(1) || known.Kind() == '0':
+	case p.multiple > 0 || p.least > math.Inf(-1) || p.most < math.Inf(1) || isNumber:
 		kind = "number"
 	}
 	switch kind {
@@ -84,8 +85,7 @@ func (g *generator) value(p *place, level int) jsontext.Value {
 	return quote(g.text(p))
 }
 
-// known returns a value that a record has, of one of the kinds unless that is "". It returns
-// nil if it finds none.
+// known returns a value that a record has, of one of the kinds unless that is "", or nil.
 func (g *generator) known(p *place, kinds string) jsontext.Value {
 	for try := 0; len(g.samples) > 0 && try < tries; try++ {
 		if v := p.sample(); v != nil && (kinds == "" || strings.IndexByte(kinds, byte(v.Kind())) >= 0) {
@@ -96,16 +96,13 @@ func (g *generator) known(p *place, kinds string) jsontext.Value {
 }
 
 func (g *generator) array(p *place, level int) jsontext.Value {
-	n, who := p.shortest, g.who
-	if p.element == nil {
-		p.element = newPlace(p.name, "", func() jsontext.Value { return nil })
-	} else if level < deepest {
+	n, who, list := p.shortest, g.who, []jsontext.Value(nil)
+	if p.element != nil && level < deepest {
 		n += g.IntN(4)
 	}
-	var list []jsontext.Value
 	for try := 0; len(list) < min(n, p.longest) && try < n+tries; try++ {
 		g.who = nil
-		if v := g.value(p.element, level+1); !p.distinct || !isOneOf(v, list) {
+		if v := g.value(p.items(g), level+1); !p.distinct || !isOneOf(v, list) {
 			list = append(list, v)
 		}
 	}
@@ -118,10 +115,8 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 	low, high, decimals := 0.0, 1000.0, 2
 	fmt.Sscanf(g.fill(p.hint), "#%g %g %d", &low, &high, &decimals) // or else it says nothing of numbers
 	if a, b := g.known(p, "0"), g.known(p, "0"); a != nil && b != nil {
-		x, _ := strconv.ParseFloat(string(a), 64)
-		y, _ := strconv.ParseFloat(string(b), 64)
 		_, fraction, _ := strings.Cut(string(a), ".")
-		low, high, decimals = min(x, y), max(x, y), min(len(fraction), 9)
+		low, high, decimals = min(float(a), float(b)), max(float(a), float(b)), min(len(fraction), 9)
 	}
 	if low = max(low, p.least); low > p.most { // the schema knows better
 		low = max(p.least, p.most-100)
@@ -129,77 +124,70 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 	if high = min(high, p.most); high < low {
 		high = min(low+100, p.most)
 	}
-	for !integer && high > low && decimals < 9 && math.Pow10(-decimals) > (high-low)/2 {
-		decimals++
+	unit := math.Pow10(-decimals)
+	for ; high > low && unit > (high-low)/2 && decimals < 9; decimals++ {
+		unit /= 10
 	}
 	if integer {
-		decimals = 0
+		unit, decimals = 1, 0
 	}
-	unit := math.Pow10(-decimals)
 	if p.multiple > 0 && (!integer || p.multiple == math.Trunc(p.multiple)) {
 		unit, decimals = p.multiple, -1
 	}
-	at := func(k float64) (f float64) {
-		f, _ = strconv.ParseFloat(strconv.FormatFloat(k*unit, 'f', decimals, 64), 64)
-		return f
-	}
+	at := func(k float64) jsontext.Value { return strconv.AppendFloat(nil, k*unit, 'f', decimals, 64) }
 	first, last := math.Floor(low/unit), math.Ceil(high/unit)
-	if at(first) < low {
+	if float(at(first)) < low {
 		first++
 	}
-	if at(last) > high {
+	if float(at(last)) > high {
 		last--
 	}
-	return strconv.AppendFloat(nil, at(first+math.Floor(g.Float64()*max(last-first+1, 1))), 'f', decimals, 64)
+	return at(first + math.Floor(g.Float64()*max(last-first+1, 1)))
 }
 
 // text makes a string.
 func (g *generator) text(p *place) string {
-	hinted, known := func() string { return g.expand(p.hint) }, func() string { return plain(g.known(p, `"`)) }
+	named, known := func() string { return g.expand(p.hint) }, func() string { return textOf(g.known(p, `"`)) }
 	if strings.HasPrefix(p.hint, "{Words}") { // the records know better
-		hinted, known = known, hinted
+		named, known = known, named
 	}
-	ways := []func() string{func() string { return g.time(p) }, func() string { return g.expand(p.form) }, hinted, known,
-		func() string { return g.match(p.pattern) }, func() string { return plain(pick(g, p.examples)) }, func() string { return g.words(1 + g.IntN(3)) }}
-	for _, way := range ways {
+	for _, way := range []func() string{func() string { return g.time(p) }, func() string { return g.expand(p.form) }, named, known,
+		func() string { return g.match(p.pattern) }, func() string { return textOf(pick(g, p.examples)) }, func() string { return g.words(1+g.IntN(3), false) }} {
 		for range tries {
 			s := way()
-			if n := utf8.RuneCountInString(s); s != "" && n >= p.shortest && n <= p.longest &&
-				!slices.ContainsFunc(p.patterns, func(re *regexp.Regexp) bool { return !re.MatchString(s) }) {
-				return s
-			} else if s == "" {
+			if n := utf8.RuneCountInString(s); s == "" {
 				break
+			} else if n >= p.shortest && n <= p.longest && !slices.ContainsFunc(p.patterns, func(re *regexp.Regexp) bool { return !re.MatchString(s) }) {
+				return s
 			}
 		}
 	}
 	if p.pattern != "" { // the length is wrong then, and the rule says so
 		return g.match(p.pattern)
 	}
-	s := g.words(1 + p.shortest/2) // each has more than two letters, with the space
+	s := g.words(1+p.shortest/2, false) // each has more than two letters, with the space
 	return strings.ReplaceAll(s[:min(len(s), max(p.shortest, min(p.longest, 20)))], " ", "-")
 }
 
 // match returns a string that an expression matches, apart from its assertions.
 func (g *generator) match(expression string) string {
-	re := g.expressions[expression]
-	if re == nil {
-		re, _ = syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
-		g.expressions[expression] = re
+	if g.expressions[expression] == nil {
+		g.expressions[expression], _ = syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
 	}
-	var b strings.Builder
-	g.walk(&b, re)
-	return b.String()
+	return g.walk(nil, g.expressions[expression])
 }
 
-func (g *generator) walk(b *strings.Builder, re *syntax.Regexp) {
-	least, most := 1, 1
+func (g *generator) walk(b []byte, re *syntax.Regexp) string {
+	least, most, subs := 1, 1, re.Sub
 	switch re.Op {
 	case syntax.OpLiteral:
-		b.WriteString(string(re.Rune))
-	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		b.WriteRune(g.letter(re.Rune))
+		b = append(b, string(re.Rune)...)
+	case syntax.OpCharClass:
+		b = utf8.AppendRune(b, g.letter(re.Rune))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b = append(b, 'x')
 	case syntax.OpAlternate:
-		re = &syntax.Regexp{Sub: []*syntax.Regexp{pick(g, re.Sub)}}
+		subs = []*syntax.Regexp{pick(g, subs)}
 	case syntax.OpStar:
 		least, most = 0, 3
 	case syntax.OpPlus:
@@ -212,27 +200,24 @@ func (g *generator) walk(b *strings.Builder, re *syntax.Regexp) {
 		}
 	}
 	for range least + g.IntN(most-least+1) {
-		for _, sub := range re.Sub {
-			g.walk(b, sub)
+		for _, sub := range subs {
+			b = append(b, g.walk(nil, sub)...)
 		}
 	}
+	return string(b)
 }
 
 // letter returns a character of ranges, a letter or a digit if they have one.
 func (g *generator) letter(ranges []rune) rune {
-	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	for try := range 2 * len(plain) { // of the second half, each
-		c := rune(plain[(g.IntN(len(plain))+try)%len(plain)])
+	for range 10 * tries {
+		c := rune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[g.IntN(62)])
 		for i := 0; i < len(ranges); i += 2 {
 			if ranges[i] <= c && c <= ranges[i+1] {
 				return c
 			}
 		}
 	}
-	if len(ranges) == 0 {
-		return 'x'
-	}
-	return ranges[0]
+	return append(ranges, ' ')[0]
 }
 
 // array returns an array of values.
@@ -244,8 +229,14 @@ func array(values []jsontext.Value) jsontext.Value {
 	return append(out, ']')
 }
 
-// plain returns the text of a string, "" for another value.
-func plain(v jsontext.Value) string {
+// float returns a number; one that is too large is infinite.
+func float(v jsontext.Value) float64 {
+	f, _ := strconv.ParseFloat(string(v), 64)
+	return f
+}
+
+// textOf returns the text of a string, "" for nil.
+func textOf(v jsontext.Value) string {
 	text, _ := rawjson.Text(v)
 	return text
 }

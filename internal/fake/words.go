@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"pickup/internal/rawjson"
 )
 
 // hints are what the words of names, and formats, suggest. A word counts anywhere in a name,
@@ -53,7 +52,7 @@ price amount cost total salary balance = #1 500 2
 -age = #18 90 0
 rating stars score = #1 5 1
 percent percentage progress = #0 100 0
--year = #{year} 2030 0
+-year = #2000 2030 0
 quantity count stock qty views likes = #0 200 0`, "\n")
 
 const person = "{First} {Last}"
@@ -69,23 +68,20 @@ var (
 // hintOf returns the hint of the name of a field, or of a format; "" if there is none. owner is
 // the name of what has the field.
 func hintOf(name, owner string) string {
-	words := strings.Fields(strings.ToLower(strings.Join(word.FindAllString(name, -1), " ")))
-	if len(words) == 0 {
-		return ""
-	}
-	last := words[len(words)-1]
+	words := append(strings.Fields(strings.ToLower(strings.Join(word.FindAllString(name, -1), " "))), "")
+	joined, last := strings.Join(words, ""), words[max(len(words)-2, 0)]
 	isPerson := func(w string) bool { return slices.Contains(people, w) }
 	for _, hint := range hints {
 		names, form, _ := strings.Cut(hint, " = ")
-		for w := range strings.FieldsSeq(names) {
-			switch {
-			case w != "-"+last && w != strings.Join(words, "") && w != name && !slices.Contains(words, w):
-			case last == "name" && form == "{Words}" && (isPerson(owner) || slices.ContainsFunc(words, isPerson)):
-				return person
-			default:
-				return form
-			}
+		if !slices.ContainsFunc(strings.Fields(names), func(w string) bool {
+			return w == "-"+last || w == joined || w == name || slices.Contains(words, w)
+		}) {
+			continue
 		}
+		if last == "name" && form == "{Words}" && (isPerson(owner) || slices.ContainsFunc(words, isPerson)) {
+			return person
+		}
+		return form
 	}
 	if isPerson(last) {
 		return person
@@ -105,23 +101,18 @@ func (g *generator) expand(hint string) string {
 func (g *generator) fill(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {
-		case "{words}":
-			return g.words(2 + g.IntN(3))
-		case "{Words}":
-			s := g.words(2 + 2*g.IntN(2))
-			return strings.ToUpper(s[:1]) + s[1:]
+		case "{words}", "{Words}":
+			return g.words(2+g.IntN(3), name == "{Words}")
 		case "{noun}":
 			return pick(g, nouns)
 		case "{Street}":
 			return pick(g, streets)
-		case "{year}":
-			return fmt.Sprint(g.now.Year() - 20)
 		}
 		if g.who == nil {
 			first, last, city := pick(g, firstNames), pick(g, lastNames), strings.Split(pick(g, cities), "|")
-			near := func(degrees string) string { return fmt.Sprint(degrees, g.IntN(900)+100) }
+			digits := strconv.Itoa(100 + g.IntN(900))
 			g.who = map[string]string{"{First}": first, "{Last}": last, "{first}": strings.ToLower(first), "{last}": strings.ToLower(last),
-				"{City}": city[0], "{Country}": city[1], "{lat}": near(city[2]), "{lon}": near(city[3])}
+				"{City}": city[0], "{Country}": city[1], "{lat}": city[2] + digits, "{lon}": city[3] + digits}
 		}
 		return g.who[name]
 	})
@@ -130,53 +121,52 @@ func (g *generator) fill(text string) string {
 // layouts are the layouts of formats.
 var layouts = map[string]string{"date-time": time.RFC3339, "iso-date-time": time.RFC3339, "date": time.DateOnly, "time": "15:04:05Z"}
 
-// time makes a time between two of the records, or else as the format or the hint says; "" if
-// the place has no times.
+// time makes a time between two of the records, or of the format or hint; "" if there is none.
 func (g *generator) time(p *place) string {
 	from, layout := parseTime(g.known(p, `"`))
 	to, other := parseTime(g.known(p, `"`))
 	if layout == "" || other == "" {
-		days := [2]int{-30, 30}
-		n, _ := fmt.Sscanf(p.hint, "@%d %d", &days[0], &days[1])
+		first, last := -30, 30
+		n, _ := fmt.Sscanf(p.hint, "@%d %d", &first, &last)
 		if layout = layouts[p.format]; layout == "" && n == 2 && p.form == "" {
 			layout = time.RFC3339
-			if days[1] < -30 || strings.HasSuffix(strings.ToLower(p.name), "date") {
+			if last < -30 || strings.HasSuffix(strings.ToLower(p.name), "date") {
 				layout = time.DateOnly
 			}
 		}
-		from, to = g.now.AddDate(0, 0, days[0]), g.now.AddDate(0, 0, days[1])
+		from, to = g.now.AddDate(0, 0, first), g.now.AddDate(0, 0, last)
 	}
-	if layout == "" {
-		return ""
+	if to.Before(from) {
+		from, to = to, from
 	}
 	const step = 5 * time.Minute
-	span := to.Sub(from) / step
-	return from.Add(time.Duration(g.Int64N(int64(max(span, -span))+1)) * min(max(span, -1), 1) * step).Format(layout)
+	return from.Add(time.Duration(g.Int64N(int64(to.Sub(from)/step)+1)) * step).Format(layout)
 }
 
 // parseTime returns the time that a string is, and its layout, "" if it is none.
-func parseTime(v jsontext.Value) (t time.Time, layout string) {
-	text, _ := rawjson.Text(v)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.000Z07:00", "2006-01-02T15:04:05", time.DateOnly} {
-		if len(text) < len(layout)-len("07:00") || len(layout) == len(time.RFC3339) && strings.Contains(text, ".") {
+func parseTime(v jsontext.Value) (time.Time, string) {
+	text := textOf(v)
+	for _, layout := range []string{"2006-01-02T15:04:05.000Z07:00", time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
+		if len(text) < 10 || text[4] != '-' || strings.Contains(layout, ".") != strings.Contains(text, ".") {
 			continue
-		} else if t, err := time.Parse(layout, text); err == nil {
+		}
+		if t, err := time.Parse(layout, text); err == nil {
 			return t, layout
 		}
 	}
-	return t, ""
+	return time.Time{}, ""
 }
 
 // periods are parts of the names of two fields, the second of which is later or more.
 var periods = [][2]string{{"start", "end"}, {"from", "to"}, {"begin", "end"}, {"pickup", "dropoff"}, {"departure", "arrival"},
 	{"checkin", "checkout"}, {"opened", "closed"}, {"created", "updated"}, {"min", "max"}}
 
-// after returns the end of a period, or a later one if it is not after the start and within a day.
+// after returns the end of a period, or another one if it is not after the start and within a day.
 func (g *generator) after(from, to jsontext.Value) jsontext.Value {
 	start, layout := parseTime(from)
 	end, other := parseTime(to)
 	switch {
-	case from.Kind() == '0' && to.Kind() == '0' && rawjson.ParseDecimal(from).Compare(rawjson.ParseDecimal(to)) > 0:
+	case from.Kind() == '0' && to.Kind() == '0' && float(from) > float(to):
 		return from
 	case layout == "" || other == "" || end.After(start) && end.Sub(start) < 24*time.Hour:
 		return to
@@ -186,13 +176,16 @@ func (g *generator) after(from, to jsontext.Value) jsontext.Value {
 	return quote(start.Add(time.Duration(2+g.IntN(24)) * 5 * time.Minute).Format(other))
 }
 
-// words returns n words, the last of which is a noun if there are two.
-func (g *generator) words(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = pick(g, [][]string{adjectives, nouns}[i%2])
+// words returns n words, the first of them perhaps with a capital.
+func (g *generator) words(n int, capital bool) string {
+	var text string
+	for i := range n {
+		text += " " + pick(g, [][]string{adjectives, nouns}[i%2])
 	}
-	return strings.Join(list, " ")
+	if capital {
+		return strings.ToUpper(text[1:2]) + text[2:]
+	}
+	return text[1:]
 }
 
 var (

@@ -11,7 +11,7 @@ import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
 import { bundle } from "./lazy.tsx";
 import { broken, connection } from "./data/live.ts";
 import { href, route } from "./route.ts";
-import { tools } from "./tool_list.ts";
+import { shownTools } from "./tool_list.ts";
 import { Button, formatCount, isMac } from "./ui.tsx";
 
 export const isMenuOpen = signal(false); // on a phone
@@ -95,7 +95,7 @@ function Contents() {
       </ul>
       <h2>Tools</h2>
       <ul>
-        {tools.map((tool) => (
+        {shownTools().map((tool) => (
           <Item
             key={tool.screen}
             address={href(["_", tool.screen])}

@@ -5,14 +5,14 @@ import { Problems } from "./screens/problems.tsx";
 import { Relations } from "./screens/relations.tsx";
 import { Requests } from "./screens/requests.tsx";
 import { Sessions } from "./screens/sessions.tsx";
-import { Simulation } from "./screens/simulation_bar.tsx";
+import { Simulation } from "./screens/simulate.tsx";
 
 export { clearBlock, copyBlock, fillDown, pasteBlock } from "./grid/block.ts";
 export { showCellMenu } from "./grid/cell_menu.tsx";
 export { ColumnMenu } from "./grid/column_menu.tsx";
 export { KeyHelp } from "./screens/key_help.tsx";
 export { NoCollection } from "./screens/not_found.tsx";
-export { EmptyFile, OverviewCards } from "./screens/overview_cards.tsx";
+export { EmptyFile, MadeSchema, OverviewCards } from "./screens/overview_cards.tsx";
 export { Palette } from "./screens/palette.tsx";
 export { Input } from "./record/inputs.tsx";
 export { RecordPanel } from "./record/record.tsx";

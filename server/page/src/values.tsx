@@ -64,7 +64,7 @@ function Chip({ value, field }: { value: Json; field: Field }) {
   const at = field.choices.findIndex((choice) => String(choice) === String(value));
   if (at >= 0) return <span class={"chip " + hueOf(at)}>{String(value)}</span>;
   return (
-    <span class="chip wrong" title="The rules do not allow this value">
+    <span class="chip wrong" title="The schema does not allow this value">
       {clip(String(value), maxText)}
     </span>
   );

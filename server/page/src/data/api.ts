@@ -56,9 +56,15 @@ export interface RequestOptions {
 export const session = signal(sessionStorage.getItem("pickup.session") ?? "");
 
 /** Whether the session has ended, and a request of the page has begun it again. */
-export const isSessionNew = signal(false);
+export const isSessionNew = signal(sessionStorage.getItem("pickup.begun") === session.value && session.value !== "");
+
+function setSessionNew(): void {
+  isSessionNew.value = true;
+  sessionStorage.setItem("pickup.begun", session.value); // also when the page is loaded again
+}
 
 export function enterSession(name: string): void {
+  sessionStorage.removeItem("pickup.begun");
   if (name) sessionStorage.setItem("pickup.session", name);
   else sessionStorage.removeItem("pickup.session");
   session.value = name; // until the page is loaded anew
@@ -106,7 +112,7 @@ export async function send(
     signal: options.signal ?? null,
     cache: "no-store",
   });
-  if (response.headers.has("Pickup-Session-New") && options.session === undefined) isSessionNew.value = true;
+  if (response.headers.has("Pickup-Session-New") && options.session === undefined) setSessionNew();
   isSignedOut.value = response.status === 401;
   return response;
 }

@@ -9,9 +9,14 @@ export const history = signal<Revision[] | null>(null); // the newest first
 export const historyError = signal<unknown>(null);
 
 export const kept = 300; // revisions
+let last = ""; // the latest revision that was read
 let readers = 0;
 let reading: Promise<void> | null = null;
 let isStale = false;
+
+/** Whether a revision has changed a record: an edit of white space has not. */
+export const hasChanged = ({ changes, collections = {} }: Revision): boolean =>
+  changes === null || changes.length > 0 || Object.keys(collections).length > 0;
 
 /** Has the history read while a screen shows it. */
 export function useHistory(): void {
@@ -37,11 +42,12 @@ function update(): void {
 }
 
 async function readNew(): Promise<void> {
-  const last = history.value?.[0]?.rev;
+  if (!history.value) last = "";
   try {
     const since = last ? "&_since=" + encodeURIComponent(last) : "";
     const revisions = await read<Revision[]>(`/_/changes?_limit=${kept}${since}`);
-    history.value = [...revisions, ...(history.value ?? [])].slice(0, kept);
+    last = revisions[0]?.rev ?? last;
+    history.value = [...revisions.filter(hasChanged), ...(history.value ?? [])].slice(0, kept);
     historyError.value = null;
   } catch (error) {
     const isGone = error instanceof Refused && error.status === 410; // the server was restarted

@@ -60,7 +60,7 @@ export const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
 
 /** Returns the field of a record. A name such as "constructor" is a field like any other. */
 export const memberOf = (record: Obj | undefined, name: string): Json | undefined =>
-  record && Object.hasOwn(record, name) ? record[name] : undefined;
+  isObject(record) && Object.hasOwn(record, name) ? record[name] : undefined;
 
 /** Returns a record without a field, or with a new value of it. */
 export function withMember(record: Obj, name: string, value: Json | undefined): Obj {

@@ -20,6 +20,7 @@ export interface Revision {
   at: string;
   by: "api" | "file" | "elsewhere"; // elsewhere: through another server of a cluster
   request?: string;
+  session?: string; // whose commit it is
   undoes?: string;
   changes: Change[] | null; // null: too many, see collections
   collections?: Record<string, number>;

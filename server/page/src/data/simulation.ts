@@ -1,10 +1,9 @@
-// The rules for simulated answers that are set at run time. The page has two of
-// its own at most, the last in the list: one for requests that fail, and one for
-// the others, which are only slow.
-import { computed, signal } from "@preact/signals";
+// The rules for simulated answers that are set at run time.
+import { computed, effect, signal } from "@preact/signals";
 import { ask, read, type Schemas } from "./api.ts";
 import { isReadOnly, status } from "./catalog.ts";
-import { onNews } from "./live.ts";
+import type { Obj } from "./json.ts";
+import { onNews, requests } from "./live.ts";
 
 export type Rule = Schemas["SimulationRule"];
 
@@ -12,57 +11,39 @@ export const rules = signal<Rule[]>([]);
 
 export const canSimulate = computed(() => status.value?.mode.simulate === true && !isReadOnly.value);
 
-/** What the switches of the page are set to. */
-export interface Switches {
-  delay: number; // ms
-  percent: number; // of the requests that fail
-  how: string; // a status, a fault of the connection, or "hold"
-  path: string;
-  methods: string[]; // none: all
+/** A rule of the list. One that is off is kept by this browser alone, and the server does not know it. */
+export interface ListedRule {
+  rule: Rule;
+  isOn: boolean;
 }
 
-export const off: Switches = { delay: 0, percent: 0, how: "503", path: "/**", methods: [] };
+const kept = "pickup.rules"; // those that are off
+const offRules = signal<Rule[]>(JSON.parse(localStorage.getItem(kept) ?? "[]") as Rule[]);
 
-const holdName = "page"; // under which the switches hold requests
+export const listedRules = computed<ListedRule[]>(() => [
+  ...rules.value.map((rule) => ({ rule, isOn: true })),
+  ...offRules.value.map((rule) => ({ rule, isOn: false })),
+]);
 
-/** Whether a rule is one that the switches can make. */
-const isOwn = (rule: Rule): boolean =>
-  Object.keys(rule).every((name) =>
-    ["id", "hits", "path", "methods", "delay", "code", "fault", "hold", "percent"].includes(name),
-  ) &&
-  (rule.hold ?? holdName) === holdName &&
-  (rule.code ?? rule.fault ?? rule.hold) === undefined === (rule.percent === undefined);
-
-function ownRules(): Rule[] {
-  const [first, second] = rules.value.slice(-2).filter(isOwn);
-  if (!first || !second) return first ? [first] : [];
-  const areOne =
-    first.percent !== undefined && second.percent === undefined && targetOf(first) === targetOf(second);
-  return areOne ? [first, second] : [second];
+function setOff(list: Rule[]): void {
+  offRules.value = list;
+  localStorage.setItem(kept, JSON.stringify(list));
 }
 
-/** Returns the requests that a rule is for, and their delay. */
-const targetOf = (rule: Rule): string => JSON.stringify([rule.path, rule.methods, rule.delay]);
+const holdName = "page"; // under which the rules of the page hold requests
 
-export const otherRules = computed(() => {
-  const own = new Set(ownRules());
-  return rules.value.filter((rule) => !own.has(rule));
-});
+export const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer", "hold"];
 
-/** What the rules of the page say. */
-export const switches = computed<Switches>(() => {
-  const own = ownRules(),
-    failing = own.find((rule) => rule.percent !== undefined),
-    [first] = own;
-  if (!first) return off;
-  return {
-    delay: Number(own.find((rule) => rule.delay !== undefined)?.delay ?? 0),
-    percent: failing?.percent ?? 0,
-    how: failing?.hold ? "hold" : String(failing?.fault ?? failing?.code ?? off.how),
-    path: first.path ?? "/**",
-    methods: first.methods ?? [],
-  };
-});
+/** Returns how a rule ends a request: a status, a fault of the connection, "hold", or "" for as without the rule. */
+export const endingOf = ({ hold, fault, code, body }: Rule): string =>
+  hold ? "hold" : String(fault ?? code ?? (body === undefined ? "" : 200));
+
+/** Returns a rule that ends requests in another way. */
+export function withEnding({ hold, fault, code, body, headers, ...rest }: Rule, ending: string): Rule {
+  if (ending === "") return rest;
+  if (ending === "hold") return { ...rest, hold: holdName };
+  return /^\d+$/.test(ending) ? { ...rest, code: Number(ending) } : { ...rest, fault: ending as NonNullable<Rule["fault"]> };
+}
 
 async function loadRules(): Promise<void> {
   if (!status.value?.mode.simulate) return;
@@ -72,32 +53,66 @@ async function loadRules(): Promise<void> {
 let changes = 0, // that are not done yet
   latest = Promise.resolve();
 
-/** Replaces the rules of the page, after the changes before. */
-export function setSwitches(next: Switches): Promise<void> {
+/** Runs a change of the rules after the changes before it. */
+function inTurn(change: () => Promise<void>): Promise<void> {
   changes++;
-  const own = latest.then(() => replaceOwn(next)).finally(() => changes--);
+  const own = latest
+    .then(loadRules)
+    .then(change)
+    .then(loadRules)
+    .finally(() => changes--);
   latest = own.catch(() => {});
   return own;
 }
 
-/** Leaves the rules of others as they are: a rule that is set anew would forget what it has answered. */
-async function replaceOwn(next: Switches): Promise<void> {
-  await loadRules();
-  const { delay, percent, how, path, methods } = next;
-  const base: Rule = { path, ...(methods.length > 0 ? { methods } : {}), ...(delay > 0 ? { delay } : {}) };
-  const own: Rule[] = [];
-  const end = how === "hold" ? { hold: holdName } : /^\d+$/.test(how) ? { code: Number(how) } : { fault: how as never };
-  if (percent > 0) own.push({ ...base, percent, ...end });
-  if (delay > 0) own.push(base);
-  for (const { id = "" } of ownRules()) await ask("DELETE", "/_/simulate/" + encodeURIComponent(id));
-  for (const rule of own) await ask("POST", "/_/simulate", { body: JSON.stringify(rule) });
-  await loadRules();
+const send = ({ id: _, hits: __, ...rule }: Rule) => ask("POST", "/_/simulate", { body: JSON.stringify(rule) });
+const remove = ({ id = "" }: Rule) => ask("DELETE", "/_/simulate/" + encodeURIComponent(id));
+
+export const addRule = (rule: Rule): Promise<void> =>
+  inTurn(async () => {
+    await send(rule);
+  });
+
+export function removeRule({ rule, isOn }: ListedRule): Promise<void> {
+  if (isOn) return inTurn(async () => void (await remove(rule)));
+  setOff(offRules.value.filter((other) => other !== rule));
+  return Promise.resolve();
 }
 
-export async function removeRule(rule: Rule): Promise<void> {
-  await ask("DELETE", "/_/simulate/" + encodeURIComponent(rule.id ?? ""));
-  await loadRules();
+/** Turns a rule off, or on again: then it is the last. */
+export const switchRule = ({ rule, isOn }: ListedRule): Promise<void> =>
+  inTurn(async () => {
+    if (isOn) {
+      const { id: _, hits: __, ...plain } = rule;
+      setOff([...offRules.value, plain]);
+      await remove(rule);
+    } else {
+      await send(rule);
+      setOff(offRules.value.filter((other) => other !== rule));
+    }
+  });
+
+/** Replaces a rule in its place. Those before it stay as they are: one that is set anew forgets what it has answered. */
+export function changeRule({ rule, isOn }: ListedRule, change: (rule: Rule) => Rule): Promise<void> {
+  if (!isOn) {
+    setOff(offRules.value.map((other) => (other === rule ? change(rule) : other)));
+    return Promise.resolve();
+  }
+  return inTurn(async () => {
+    let { id = "" } = rule;
+    while (successors.has(id)) id = successors.get(id)!;
+    const from = rules.value.findIndex((other) => other.id === id),
+      now = rules.value[from];
+    if (!now) throw new Error("The rule is no longer there.");
+    const after = rules.value.slice(from + 1);
+    const { data } = await send(change(now)); // at the end: a rule that is refused leaves the others as they are
+    successors.set(id, String((data as Obj)["id"]));
+    for (const old of [now, ...after]) await remove(old);
+    for (const old of after) await send(old);
+  });
 }
+
+const successors = new Map<string, string>(); // ids of rules that were replaced: one may be changed twice before it is drawn
 
 export async function removeAllRules(): Promise<void> {
   await ask("DELETE", "/_/simulate");
@@ -121,3 +136,6 @@ const update = (): void => {
 };
 update();
 onNews(update);
+effect(() => {
+  if (requests.value?.[0]?.simulated) update(); // it has applied once more
+});

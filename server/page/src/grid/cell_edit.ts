@@ -1,11 +1,11 @@
 // Editing a cell in its place: one field is written, on condition that its
 // record is unchanged. The edit belongs to a record, wherever its row moves.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, get, messageOf, pathOf, Refused, type Answer } from "../data/api.ts";
+import { ask, get, messageOf, pathOf, Refused, Unreachable, type Answer } from "../data/api.ts";
 import { canWrite, idOf, whyOff } from "../data/catalog.ts";
 import { isEqual, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
 import { bundle } from "../lazy.tsx";
-import { onChange } from "../data/live.ts";
+import { onChange, onReset } from "../data/live.ts";
 import { announce, toast, toastError } from "../messages.tsx";
 import type { PickedRecord } from "../data/references.ts";
 import { useUnsaved } from "../route.ts";
@@ -59,6 +59,14 @@ export function useCellEdit(
       setCell(null);
     },
     [rows],
+  );
+  useEffect(
+    () =>
+      onReset(() => {
+        const edit = current.current; // the server answers again
+        if (edit && edit.error === new Unreachable().message) update(edit, { error: "" });
+      }),
+    [],
   );
   useEffect(
     () =>

@@ -2,7 +2,7 @@
 // person's choice is kept for each collection.
 import { signal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
-import { memberOf, type Obj } from "../data/json.ts";
+import { isObject, memberOf, type Obj } from "../data/json.ts";
 import type { Rows } from "./rows.ts";
 import { fieldOf, isNaming, typedOf, type Field, type Shape } from "../data/schema.ts";
 
@@ -44,7 +44,7 @@ export function resetColumns(collection: string): void {
   localStorage.setItem("pickup.columns", JSON.stringify(others));
 }
 
-const maxColumns = 200; // more are in the record
+export const maxColumns = 200; // more are in the record
 const manyColumns = 10;
 const sampled = 40; // records
 
@@ -53,7 +53,7 @@ export function useAllColumns(rows: Rows, shape: Shape): Field[] {
   const seen = useRef(new Set<string>());
   void rows.version.value;
   for (const record of rows.sample(sampled)) {
-    for (const name of Object.keys(record)) {
+    for (const name of isObject(record) ? Object.keys(record) : []) {
       if (seen.current.size >= maxColumns) break;
       seen.current.add(name);
     }

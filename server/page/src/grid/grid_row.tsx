@@ -4,7 +4,7 @@ import type { CellEdit } from "./cell_edit.ts";
 import { nameOf, idOf } from "../data/catalog.ts";
 import type { OnInput } from "../record/input_props.ts";
 import { Lazy } from "../lazy.tsx";
-import { memberOf, type Obj } from "../data/json.ts";
+import { isObject, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
 import type { Field, Kind, Shape } from "../data/schema.ts";
 import { Value } from "../values.tsx";
 
@@ -35,7 +35,7 @@ export class Row extends Component<RowProps> {
   override render(props: RowProps) {
     const { index, y, record, columns, active, fresh, edit, card } = props;
     const style = { transform: `translateY(${y}px)` };
-    if (!record) {
+    if (record === undefined) {
       return (
         <div class="row" role="row" aria-rowindex={index + 2} style={style}>
           <div
@@ -123,6 +123,8 @@ function Cell({ place, column, field, record, isActive, isInRange, isFresh, faul
         <CellInput field={field} edit={edit} onEdit={onEdit} />
       ) : card ? (
         <Card record={record} shape={card} />
+      ) : column === 0 && !isObject(record) ? (
+        <span class="clip">{stringify(record as Json)}</span>
       ) : column === 0 && memberOf(record, field.name) === undefined ? (
         <span class="faint">no id</span>
       ) : (
@@ -169,7 +171,7 @@ function Card({ record, shape }: { record: Obj; shape: Shape }) {
   return (
     <span class="card-row">
       <span class="card-name">
-        <b>{nameOf(shape.name, record)}</b>
+        <b>{isObject(record) ? nameOf(shape.name, record) : stringify(record as Json)}</b>
         <span class="refid">{idOf(shape.name, record) || "no id"}</span>
       </span>
       <span class="card-more">

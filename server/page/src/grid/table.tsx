@@ -3,7 +3,7 @@ import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isBlind, pathOf, session } from "../data/api.ts";
 import { collections, hasCollection, idOf, shapeFor, shapes, status } from "../data/catalog.ts";
-import { useAllColumns, useShownColumns } from "./columns.ts";
+import { maxColumns, useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "../icons.tsx";
 import type { Json, Obj } from "../data/json.ts";
@@ -113,6 +113,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
             New<kbd>N</kbd>
           </WriteButton>
         </div>
+        <UnknownSort query={query} columns={all} isLoaded={rows.sample(1).length > 0} onChange={show} />
         {rows.error.value && rows.total.value !== null ? <ErrorBox error={rows.error.value} /> : null}
         <Grid
           isReady={useReady(name)}
@@ -210,6 +211,22 @@ function SortMenu({ columns, sort, onChange }: SortMenuProps) {
         ))}
       </select>
     </label>
+  );
+}
+
+/** Says so if the list is sorted by a field that no record has, which sorts nothing. */
+function UnknownSort({ query, columns, isLoaded, onChange }: { query: Query; columns: Field[]; isLoaded: boolean; onChange: (query: Query) => void }) {
+  const names = new Set(columns.map((field) => field.name));
+  const unknown = query.sort.filter(({ member }) => !names.has(member) && !names.has(member.split(/[./]/)[0] ?? ""));
+  if (!isLoaded || unknown.length === 0 || names.size >= maxColumns) return null;
+  return (
+    <p class="note" role="status">
+      <Icon name="alert" size={14} />
+      <span>
+        No record has the field <span class="code">{unknown.map((sort) => sort.member).join(", ")}</span>, so it sorts nothing.
+      </span>
+      <Button onClick={() => onChange({ ...query, sort: query.sort.filter((sort) => !unknown.includes(sort)) })}>Do not sort by it</Button>
+    </p>
   );
 }
 

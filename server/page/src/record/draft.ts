@@ -139,7 +139,8 @@ export function useDraft(path: string, source: Source) {
       }
     };
     const isOwn = (change: Change) =>
-      change.collection === source.collection && (source.id === null || change.id === source.id);
+      change.collection === source.collection && // whose change has no id if it was made or removed
+      (source.id === null || change.id === undefined || change.id === source.id);
     const stopChanges = onChange((revisions) => {
       const own = revisions.flatMap((r) => r.changes ?? []).filter(isOwn);
       const isLarge = revisions.some(
@@ -148,7 +149,10 @@ export function useDraft(path: string, source: Source) {
       if (own.at(-1)?.op === "deleted" && !isLarge) setGone();
       else if (own.length > 0 || isLarge) void look();
     });
-    const stopResets = onReset(() => void look());
+    const stopResets = onReset(() => {
+      setRefusal((text) => (text === new Unreachable().message ? "" : text));
+      void look();
+    });
     return () => {
       isOver = true;
       clearTimeout(timer);

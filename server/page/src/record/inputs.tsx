@@ -75,7 +75,7 @@ export function Input(props: InputProps) {
 function linesOf(field: Field, value: string, was: Json | undefined): number {
   if (isStructured(field, was)) return Math.min(12, value.split("\n").length + 1);
   const isLong = (field.kind === "text" || field.kind === "any") && (value.length > longText || value.includes("\n"));
-  return isLong ? Math.min(8, Math.ceil(value.length / 50) + 1) : 0;
+  return isLong ? Math.min(8, Math.max(value.split("\n").length, Math.ceil(value.length / 50)) + 1) : 0;
 }
 
 /**

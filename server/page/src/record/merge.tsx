@@ -15,10 +15,22 @@ interface MergeProps {
   theirs: Obj;
   shape: Shape;
   canMerge: boolean;
+  texts?: Texts;
   onMerge: (merged: Obj, isKept: boolean) => void; // isKept: with what is not a value yet
 }
 
-export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergeProps) {
+/** What the form calls the two sides. */
+interface Texts {
+  title: string;
+  mine: string;
+  theirs: string;
+  merge: string;
+  discard: string;
+}
+
+const ofRecord: Texts = { title: "Somebody else has changed this record", mine: "mine", theirs: "theirs", merge: "Merge", discard: "Discard mine" };
+
+export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, onMerge }: MergeProps) {
   const [choices, setChoices] = useState<Record<string, Side>>({});
   const changedHere = differing(base, mine),
     changedThere = differing(base, theirs);
@@ -38,7 +50,7 @@ export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergePro
     <div class="merge" role="alert">
       <h3>
         <Icon name="alert" />
-        Somebody else has changed this record
+        {texts.title}
       </h3>
       {taken.length > 0 && (
         <ul>
@@ -51,13 +63,13 @@ export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergePro
       )}
       {conflicting.length > 0 && (
         <>
-          <p>You both changed:</p>
+          <p>Both changed:</p>
           <table>
             <thead>
               <tr>
                 <th scope="col">field</th>
-                <th scope="col">mine</th>
-                <th scope="col">theirs</th>
+                <th scope="col">{texts.mine}</th>
+                <th scope="col">{texts.theirs}</th>
               </tr>
             </thead>
             <tbody>
@@ -71,11 +83,11 @@ export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergePro
                       <label>
                         <input
                           type="radio"
-                          name={"merge-" + name}
+                          name={texts.title + name}
                           checked={memberOf(choices, name) === side}
                           onChange={() => setChoices({ ...choices, [name]: side })}
                         />
-                        <span class="offscreen">{side}: </span>
+                        <span class="offscreen">{texts[side]}: </span>
                         <Value
                           value={memberOf(side === "mine" ? mine : theirs, name)}
                           field={fieldOf(shape, name)}
@@ -92,9 +104,9 @@ export function Merge({ base, mine, theirs, shape, canMerge, onMerge }: MergePro
       )}
       <div class="row-of">
         <Button kind="primary" disabled={!isDecided || !canMerge} onClick={() => onMerge(merged(), true)}>
-          Merge
+          {texts.merge}
         </Button>
-        <Button onClick={() => onMerge(theirs, false)}>Discard mine</Button>
+        <Button onClick={() => onMerge(theirs, false)}>{texts.discard}</Button>
       </div>
     </div>
   );

@@ -88,11 +88,11 @@ function effectOf(group: Referring, withThem: boolean): string {
   if (withThem) return `${refer} and will be deleted, too.`;
   switch (group.onDelete) {
     case "restrict":
-      return `${refer}. The rules do not allow it to be deleted while they do.`;
+      return `${refer}. The schema does not allow it to be deleted while they do.`;
     case "cascade":
-      return `${refer}. The rules delete them with it.`;
+      return `${refer}. The schema deletes them with it.`;
     case "set-null":
-      return `${refer}. The rules set their ${group.member} to null.`;
+      return `${refer}. The schema sets their ${group.member} to null.`;
   }
   return `${refer} and will refer to nothing.`;
 }

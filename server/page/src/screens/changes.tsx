@@ -30,9 +30,10 @@ export function Changes() {
         <span class="count">
           {all !== null && count(list.length, "change") + (all.length < kept ? " since the server started" : ", the latest")}
         </span>
+        <span class="grow" />
+        {all !== null && all.length > 0 && <Filter of={of} />}
       </header>
       <Snapshots />
-      {all !== null && all.length > 0 && <Filter of={of} />}
       {historyError.value !== null && <ErrorBox error={historyError.value} />}
       {all === null && historyError.value === null && <Skeleton count={3} />}
       {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="No matches" />}
@@ -64,11 +65,11 @@ function Filter({ of }: { of: string }) {
     go(href(["_", "changes"], query));
   };
   return (
-    <div class="row-of wrap">
+    <div class="row-of filter">
       <label>
-        of{" "}
+        <span class="offscreen">Changes of</span>
         <select value={name} onChange={(event) => show(event.currentTarget.value, "")}>
-          <option value="">everything</option>
+          <option value="">All records</option>
           {[...names].map((name) => (
             <option key={name} value={name}>
               {name}
@@ -188,12 +189,17 @@ const authors = {
 
 export function Author({ revision }: { revision: Revision }) {
   const [text, hue] = authors[authorOf(revision)];
-  return <span class={"pill " + hue}>{text}</span>;
+  return (
+    <>
+      {revision.session && <span class="pill session">{revision.session}</span>}
+      <span class={"pill " + hue}>{text}</span>
+    </>
+  );
 }
 
-/** What an update has changed, field by field. */
-function Difference({ change }: { change: Change }) {
-  if (change.op !== "updated") return null;
+/** What a change has changed, field by field; isWhole: also of a record that was created or deleted. */
+export function Difference({ change, isWhole = false }: { change: Change; isWhole?: boolean }) {
+  if (change.op !== "updated" && !isWhole) return null;
   const before = asObject(change.before),
     after = asObject(change.after);
   const names = differing(before, after);
@@ -203,10 +209,14 @@ function Difference({ change }: { change: Change }) {
         <div key={name}>
           <dt class="code">{name || "value"}</dt>
           <dd>
-            <del class="hue1">{textOf(memberOf(before, name))}</del>
-            <Icon name="right" size={12} />
-            <span class="offscreen">becomes</span>
-            <ins class="hue4">{textOf(memberOf(after, name))}</ins>
+            {change.before !== undefined && <del class="hue1">{textOf(memberOf(before, name))}</del>}
+            {change.before !== undefined && change.after !== undefined && (
+              <>
+                <Icon name="right" size={12} />
+                <span class="offscreen">becomes</span>
+              </>
+            )}
+            {change.after !== undefined && <ins class="hue4">{textOf(memberOf(after, name))}</ins>}
           </dd>
         </div>
       ))}

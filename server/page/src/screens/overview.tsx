@@ -1,23 +1,30 @@
-// The overview: what the file has. How to use it and how it is follow later.
+// The overview: how the file is and what it has. How to use it follows later.
 import { collections, objects, relations, shapeFor, shapes, status } from "../data/catalog.ts";
-import type { Schemas } from "../data/api.ts";
+import { prefix, session, type Schemas } from "../data/api.ts";
 import { Lazy } from "../lazy.tsx";
 import { href } from "../route.ts";
-import { Skeleton, formatCount } from "../ui.tsx";
+import { State } from "./state.tsx";
+import { Copy, Skeleton, formatCount } from "../ui.tsx";
 
 type CollectionState = Schemas["Status"]["collections"][number];
 
 export function Overview() {
   const names = [...collections.value, ...objects.value].map((item) => item.name),
     isEmpty = names.length === 0;
+  const address = location.origin + (session.value && "/_/s/" + encodeURIComponent(session.value)) + prefix.value;
   const isReady = names.slice(0, 20).every((name) => shapes.value.has(name)); // rows do not grow later
   return (
     <main class="screen overview" aria-labelledby="title">
       <header class="top">
-        <h1 id="title">{isEmpty ? "An empty file" : "Overview"}</h1>
+        <h1 id="title">{(session.value && "Session " + session.value) || status.value?.file?.name || "Overview"}</h1>
+        <span class="address">
+          <code class="clip">{address}</code>
+          <Copy label="Copy the address" text={() => address} />
+        </span>
         <span class="grow" />
         <span class="dim">pickup {status.value?.version}</span>
       </header>
+      <State />
       {isEmpty ? (
         <Lazy show={({ EmptyFile }) => <EmptyFile />} />
       ) : !isReady ? (
@@ -35,11 +42,11 @@ export function Overview() {
 function Contents() {
   return (
     <section class="card wide" aria-labelledby="contents">
-      <h2 id="contents">Contents</h2>
+      <h2 id="contents">Endpoints</h2>
       <table class="plain">
         <thead>
           <tr>
-            <th scope="col">Collection</th>
+            <th scope="col">Path</th>
             <th scope="col" class="right">
               Records
             </th>
@@ -58,7 +65,7 @@ function Contents() {
           {objects.value.map(({ name }) => (
             <tr key={name}>
               <th scope="row">
-                <a href={href([name])}>{name}</a>
+                <Endpoint name={name} />
               </th>
               <td class="right dim">object</td>
               <td class="phone-no faint">–</td>
@@ -71,6 +78,14 @@ function Contents() {
   );
 }
 
+/** The path of a collection or an object, which leads to it. */
+const Endpoint = ({ name }: { name: string }) => (
+  <a class="code" href={href([name])}>
+    <span class="faint">/</span>
+    {name}
+  </a>
+);
+
 function CollectionRow({ collection: { name, count: records } }: { collection: CollectionState }) {
   const { description } = shapeFor(name);
   const targets = new Set(
@@ -79,7 +94,7 @@ function CollectionRow({ collection: { name, count: records } }: { collection: C
   return (
     <tr>
       <th scope="row">
-        <a href={href([name])}>{name}</a>
+        <Endpoint name={name} />
         {description && <p class="help">{description}</p>}
       </th>
       <td class="right num">{formatCount(records)}</td>

@@ -1,7 +1,7 @@
 // What is wrong: a file that does not parse, rules that cannot be used, edits that have
 // undone what clients had written, and records that break the rules.
 import { useEffect } from "preact/hooks";
-import { ask, get, pathOf, type Schemas } from "../data/api.ts";
+import { ask, enterSession, get, pathOf, session, type Schemas } from "../data/api.ts";
 import { isReadOnly, shapeFor, status } from "../data/catalog.ts";
 import {
   dismissEdit,
@@ -21,7 +21,7 @@ import { toastError } from "../messages.tsx";
 import { href } from "../route.ts";
 import { fieldOf } from "../data/schema.ts";
 import { changeRecords } from "../data/transaction.ts";
-import { Ago, Skeleton, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
+import { Ago, Button, Skeleton, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
 import { toastUndo } from "../data/undo.ts";
 import { WriteButton } from "../write_button.tsx";
 
@@ -29,7 +29,21 @@ type SourceFile = Schemas["SourceFile"];
 
 const shown = 100; // findings of a kind
 
+/** The problems are the file's: a session, whose records a correction would change, has none. */
 export function Problems() {
+  if (!session.value) return <FileProblems />;
+  return (
+    <main class="screen" aria-labelledby="title">
+      <h1 id="title">Problems</h1>
+      <Empty icon="layers" title={"This is the session " + session.value}>
+        <p>The problems are those of the file. Leave the session to see them.</p>
+        <Button onClick={() => enterSession("")}>Leave</Button>
+      </Empty>
+    </main>
+  );
+}
+
+function FileProblems() {
   useEffect(() => void loadFindings(), []);
   const list = findings.value,
     total = findingCount.value,
@@ -63,7 +77,7 @@ export function Problems() {
       {list === null && error === null && <Skeleton count={3} />}
       {isFine && (
         <Empty icon="check" title="No problems">
-          <p>The file parses, all records follow the rules, and no edit has undone what clients wrote.</p>
+          <p>The file parses, all records follow the schema, and no edit has undone what clients wrote.</p>
         </Empty>
       )}
       {edits.value.length > 0 && (

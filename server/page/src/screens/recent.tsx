@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { read } from "../data/api.ts";
 import { status } from "../data/catalog.ts";
 import { Author, RevisionTitle } from "./changes.tsx";
+import { hasChanged } from "../data/history.ts";
 import { onChange, onReset, requests, type Revision } from "../data/live.ts";
 import { Method, RequestName, StatusCode } from "./requests.tsx";
 import { Ago } from "../ui.tsx";
@@ -14,7 +15,8 @@ export function RecentActivity() {
   const [changes, setChanges] = useState<Revision[]>([]);
   useEffect(() => {
     const load = () => {
-      read<Revision[]>(`/_/changes?_fields=id&_limit=${shown}`).then(setChanges, () => {}); // the list stays as it was
+      const path = `/_/changes?_fields=id&_limit=${4 * shown}`; // some may have changed no record
+      read<Revision[]>(path).then((list) => setChanges(list.filter(hasChanged).slice(0, shown)), () => {}); // the list stays as it was
     };
     load();
     const stops = [onChange(load), onReset(load)];
@@ -63,7 +65,7 @@ function Feed({ title, address, none, children }: FeedProps) {
       <h2>
         {title}
         <a class="more" href={address}>
-          all<span class="offscreen"> {title.toLowerCase()}</span>
+          Show all<span class="offscreen"> {title.toLowerCase()}</span>
         </a>
       </h2>
       {children?.length ? <ul class="feed">{children}</ul> : <p class="dim">{none}</p>}

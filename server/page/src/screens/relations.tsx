@@ -43,7 +43,7 @@ export function Relations() {
         <Empty icon="share" title="No references">
           <p>
             A field such as <span class="code">driverId</span> refers to <span class="code">drivers</span>. So does
-            a field with <span class="code">x-ref</span> in the rules.
+            a field with <span class="code">x-ref</span> in the schema.
           </p>
         </Empty>
       )}

@@ -1,5 +1,6 @@
-// The requests of front ends, live, and the switches for simulated answers.
-import { useEffect, useState } from "preact/hooks";
+// The requests of front ends, live, and the rules for simulated answers.
+import type { ComponentChild } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, prefix, read, Refused, session, type Schemas } from "../data/api.ts";
 import { hasCollection, hasObject, isReadOnly, status, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
@@ -9,8 +10,8 @@ import { toast, toastError } from "../messages.tsx";
 import { PanelEdge } from "../panel_edge.tsx";
 import { paused, pause, pauseWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
 import { go, route } from "../route.ts";
-import { canSimulate } from "../data/simulation.ts";
-import { SimulationBar } from "./simulation_bar.tsx";
+import { canSimulate, rules } from "../data/simulation.ts";
+import { SimulationPanel } from "./simulate.tsx";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Skeleton, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments, useNarrow } from "../ui.tsx";
 
@@ -36,10 +37,15 @@ export function Requests() {
 }
 
 function Off() {
+  const [button, panel] = useSimulate();
   return (
     <main class="screen" aria-labelledby="title">
-      <h1 id="title">Requests</h1>
-      <Switches />
+      <header class="top">
+        <h1 id="title">Requests</h1>
+        <span class="grow" />
+        {button}
+      </header>
+      {panel}
       <Empty icon="pulse" title="Requests are not recorded">
         <p>
           Start the server with <span class="code">--requests=on</span> to see the requests of your front end here.
@@ -58,6 +64,7 @@ function Log() {
   const isPaused = paused.value !== null,
     all = paused.value ?? now;
   const list = (all ?? []).filter((request) => matches(request, filter, word)),
+    [button, panel] = useSimulate(),
     waiting = newer().filter((request) => matches(request, filter, word)).length;
   const toggle = () => {
     pause(!isPaused, true);
@@ -86,13 +93,14 @@ function Log() {
             value={word}
             onInput={(event) => setWord(event.currentTarget.value)}
           />
+          {button}
           <Button icon={isPaused ? "play" : "pause"} onClick={toggle}>
             {isPaused ? "Resume" : "Pause"}
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
           <Button kind="quiet" icon="trash" label="Clear" onClick={forget} />
         </header>
-        <Switches />
+        {panel}
         {all === null && <Skeleton count={3} />}
         {all?.length === 0 && <NoRequests />}
         {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="No matches" />}
@@ -103,16 +111,43 @@ function Log() {
   );
 }
 
-/** The switches, on a phone a way to them. */
-function Switches() {
-  if (!useNarrow()) return <SimulationBar />;
+/** What shows the rules for simulated answers, on a phone a way to them. */
+function SimulateButton({ isOpen, onToggle }: { isOpen: boolean; onToggle: () => void }) {
+  const n = rules.value.length,
+    isNarrow = useNarrow();
   if (!canSimulate.value) return null;
-  return (
-    <a class="button" href="#/_/simulate">
+  const name = (
+    <>
       <Icon name="flask" />
       Simulate
-    </a>
+      {n > 0 && <span class="pill simulated">{n}</span>}
+    </>
   );
+  if (isNarrow) {
+    return (
+      <a class="button" href="#/_/simulate">
+        {name}
+      </a>
+    );
+  }
+  return (
+    <Button aria-expanded={isOpen} onClick={onToggle}>
+      {name}
+    </Button>
+  );
+}
+
+/** Whether the rules are shown, and what shows and hides them. They are if there are some. */
+function useSimulate(): [button: ComponentChild, panel: ComponentChild] {
+  const [isOpen, setOpen] = useState<boolean | null>(null),
+    hadSome = useRef(false);
+  hadSome.current ||= rules.value.length > 0;
+  const isShown = isOpen ?? hadSome.current;
+  const isNarrow = useNarrow();
+  return [
+    <SimulateButton key="button" isOpen={isShown} onToggle={() => setOpen(!isShown)} />,
+    canSimulate.value && isShown && !isNarrow ? <SimulationPanel key="panel" /> : null,
+  ];
 }
 
 function NoRequests() {

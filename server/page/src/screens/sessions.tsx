@@ -1,68 +1,52 @@
-// The sessions: databases of tests, which never reach the file.
+// The sessions: databases of tests and of agents, which reach the file with a commit alone.
 import { useEffect, useState } from "preact/hooks";
-import { ask, enterSession, read, session, type Answer, type Schemas } from "../data/api.ts";
+import { ask, enterSession, session } from "../data/api.ts";
 import { isReadOnly, status } from "../data/catalog.ts";
-import { ChangeTitle } from "./changes.tsx";
-import type { Change } from "../data/live.ts";
 import { toast, toastError } from "../messages.tsx";
 import { ConfirmDialog } from "../confirm_dialog.tsx";
+import { go, href, route } from "../route.ts";
+import { loadSessions, sessions, sessionsError, type Session } from "../data/sessions.ts";
+import { Review, SessionChanges, sessionPath } from "./review.tsx";
 import { Ago, Skeleton, Button, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
-import { forgetSession, toastUndo } from "../data/undo.ts";
-import { WriteButton } from "../write_button.tsx";
+import { forgetSession } from "../data/undo.ts";
 
-type Session = Schemas["Session"];
-
-const pathOf = (name: string): string => "/_/sessions/" + encodeURIComponent(name);
+const interval = 2000; // ms: a request that begins a session says so to no other client
 
 export function Sessions() {
-  const [list, setList] = useState<Session[] | null>(null),
-    [error, setError] = useState<unknown>(null);
-  const [opened, setOpened] = useState(""),
-    [loads, setLoads] = useState(0);
+  const name = route.value.path[2];
+  useEffect(() => {
+    void loadSessions();
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") void loadSessions();
+    }, interval);
+    return () => clearInterval(timer);
+  }, []);
+  return name === undefined ? <List /> : <Review key={name} name={name} />;
+}
+
+function List() {
   const [unwanted, setUnwanted] = useState(""); // to be ended
-  const load = () => {
-    setLoads((n) => n + 1);
-    read<Session[]>("/_/sessions").then((now) => {
-      setList(now);
-      setError(null);
-    }, setError);
-  };
-  useEffect(load, []);
+  const list = sessions.value,
+    error = sessionsError.value;
   const end = async (name: string) => {
     const isOwn = name === session.value;
     if (isOwn) session.value = ""; // a request in it would begin it again
-    const isEnded = await run("DELETE", pathOf(name), () => {
+    try {
+      await ask("DELETE", sessionPath(name));
       forgetSession(name);
       toast("The session has ended");
-    });
-    if (!isOwn) return;
-    if (isEnded) enterSession("");
-    else session.value = name;
-  };
-  const reset = (name: string) =>
-    run("POST", pathOf(name) + "/reset", ({ revision }) => toastUndo("The session was reset", revision, undefined, name));
-  const commit = (name: string) =>
-    run("POST", pathOf(name) + "/commit", ({ revision }) =>
-      toastUndo("Its changes were written to the file", revision, undefined, ""),
-    );
-  const run = async (method: string, path: string, tell: (answer: Answer) => void): Promise<boolean> => {
-    try {
-      tell(await ask(method, path));
-      setOpened("");
-      load();
-      return true;
+      if (isOwn) enterSession("");
     } catch (e) {
-      toastError("Could not do this.", e);
-      return false;
+      if (isOwn) session.value = name;
+      toastError("Could not end it.", e);
     }
+    void loadSessions();
   };
   return (
-    <main class="screen" aria-labelledby="title">
+    <main class="screen list" aria-labelledby="title">
       <header class="top">
         <h1 id="title">Sessions</h1>
         <span class="count">{list?.length ? count(list.length, "session") : ""}</span>
-        <span class="grow" />
-        <Button onClick={load}>Refresh</Button>
       </header>
       {error !== null && <ErrorBox error={error} />}
       {list === null && error === null && <Skeleton count={2} />}
@@ -78,43 +62,32 @@ export function Sessions() {
           )}
         </Empty>
       )}
-      <ul class="changes">
-        {list?.map((item) => (
-          <li key={item.name}>
-            <header>
-              <b>{item.name}</b>
-              {item.name === session.value && <span class="pill session">shown</span>}
-              <span class="dim">{formatCount(item.bytes)} bytes</span>
-              <span class="grow" />
-              <span class="dim">last used</span>
-              <Ago at={item.used} />
-            </header>
-            <div class="row-of wrap">
-              <Button
-                aria-expanded={opened === item.name}
-                onClick={() => setOpened(opened === item.name ? "" : item.name)}
-              >
-                Changes
-              </Button>
-              <Button onClick={() => enterSession(item.name)}>Enter</Button>
-              {!isReadOnly.value && (
-                <>
-                  <Button onClick={() => void reset(item.name)}>Reset</Button>
-                  <WriteButton onClick={() => void commit(item.name)}>Commit to the file</WriteButton>
-                </>
-              )}
-              <Button
-                kind="quiet"
-                icon="trash"
-                onClick={() => setUnwanted(item.name)}
-              >
-                End
-              </Button>
-            </div>
-            {opened === item.name && <SessionChanges key={loads} name={item.name} />}
-          </li>
-        ))}
-      </ul>
+      {list && list.length > 0 && (
+        <div class="log" tabIndex={0} role="region" aria-label="Sessions">
+          <table class="plain log sessions">
+            <thead>
+              <tr>
+                <th scope="col">Session</th>
+                <th scope="col" class="right">
+                  Changes
+                </th>
+                <th scope="col" class="right phone-no">
+                  Bytes
+                </th>
+                <th scope="col">Last used</th>
+                <th scope="col">
+                  <span class="offscreen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.map((item) => (
+                <Line key={item.name} item={item} onEnd={() => setUnwanted(item.name)} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
       {unwanted && (
         <ConfirmDialog
           title={`End ${unwanted}?`}
@@ -130,25 +103,30 @@ export function Sessions() {
   );
 }
 
-const shown = 50; // changes
-
-function SessionChanges({ name }: { name: string }) {
-  const [changes, setChanges] = useState<Change[] | null>(null),
-    [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    read<Change[]>(pathOf(name) + "/changes").then(setChanges, setError);
-  }, [name]);
-  if (error !== null) return <ErrorBox error={error} />;
-  if (changes === null) return <Skeleton count={1} />;
-  if (changes.length === 0) return <p class="dim">No changes.</p>;
+function Line({ item, onEnd }: { item: Session; onEnd: () => void }) {
+  const address = href(["_", "sessions", item.name]);
   return (
-    <ul class="feed">
-      {changes.slice(0, shown).map((change, i) => (
-        <li key={i} class="line">
-          <ChangeTitle change={change} />
-        </li>
-      ))}
-      {changes.length > shown && <li class="dim">and {formatCount(changes.length - shown)} more</li>}
-    </ul>
+    <tr
+      onClick={(event) => {
+        if (!(event.target as HTMLElement).closest("a, button")) go(address);
+      }}
+    >
+      <th scope="row" class="clip">
+        <a href={address}>{item.name}</a>
+        {item.name === session.value && <span class="pill session">shown</span>}
+        {item.kept && item.changes > 0 && <span class="pill session">waits for you</span>}
+      </th>
+      <td class="right num">{formatCount(item.changes)}</td>
+      <td class="right num phone-no">{formatCount(item.bytes)}</td>
+      <td>
+        <Ago at={item.used} />
+      </td>
+      <td class="actions">
+        <Button kind="quiet" class="enter" onClick={() => enterSession(item.name)}>
+          Enter
+        </Button>
+        {!isReadOnly.value && <Button kind="quiet" icon="trash" label={"End " + item.name} onClick={onEnd} />}
+      </td>
+    </tr>
   );
 }

@@ -46,12 +46,31 @@ export function Snapshots() {
   if (isReadOnly.value) return null;
   return (
     <section class="card snapshots" aria-labelledby="snapshots">
-      <h2 id="snapshots">Snapshots</h2>
-      <p class="dim">
-        A snapshot keeps the database as it is now. Snapshots are kept in memory and are lost when the server stops.
-        Going back can be undone.
-      </p>
-      <ul class="feed">
+      <div class="row-of wrap">
+        <h2 id="snapshots">Snapshots</h2>
+        <p class="dim grow">Each keeps the database as it is now, until the server stops. Going back can be undone.</p>
+        <form
+          class="row-of"
+          onSubmit={(event) => {
+            event.preventDefault();
+            keep();
+          }}
+        >
+          <input
+            class="name"
+            aria-label="Name of the snapshot"
+            placeholder="name"
+            pattern="[A-Za-z0-9._\-]+"
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <Button icon="camera" onClick={keep}>
+            Take a snapshot
+          </Button>
+          <WriteButton onClick={() => setTarget("baseline")}>Reset</WriteButton>
+        </form>
+      </div>
+      {list.length > 0 && <ul class="feed">
         {list.map((snapshot) => (
           <li key={snapshot.name} class="line">
             <b class="clip">{snapshot.name}</b>
@@ -69,27 +88,7 @@ export function Snapshots() {
             />
           </li>
         ))}
-      </ul>
-      <form
-        class="row-of wrap"
-        onSubmit={(event) => {
-          event.preventDefault();
-          keep();
-        }}
-      >
-        <input
-          class="name"
-          aria-label="Name of the snapshot"
-          placeholder="name"
-          pattern="[A-Za-z0-9._\-]+"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-        <Button icon="camera" onClick={keep}>
-          Take a snapshot
-        </Button>
-        <WriteButton onClick={() => setTarget("baseline")}>Reset</WriteButton>
-      </form>
+      </ul>}
       {unwanted && (
         <ConfirmDialog
           title={`Delete ${unwanted.name}?`}
