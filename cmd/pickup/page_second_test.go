@@ -143,6 +143,47 @@ func oddFlow(p *pageTest) {
 	p.want(`document.body.innerText.includes("No records")`, "false")
 }
 
+// nestedFlow edits a field that holds an object, in the form: it has an editor, with
+// colors and marks, and the same words in every browser.
+func nestedFlow(p *pageTest) {
+	p.edit(`"title": "Piano lesson"`, `"title": "Piano lesson", "place": {"street": "Alder Lane", "no": 14}`)
+	p.open("#/schedules/4")
+	const editor = `document.querySelector("#member-place")?.shadowRoot`
+	p.until(editor + `?.querySelector(".name")?.textContent === '"street"'`)
+	p.run(`document.querySelector("#member-place").focus()`)
+	p.press("Ctrl+End", "ArrowLeft", "ArrowLeft")
+	p.enter(",")
+	p.until(`document.querySelector("#member-place-wrong")?.textContent === "A name in double quotes is missing at line 4, column 1."`)
+	p.until(editor + `.querySelector(".fault")?.title.includes("line 4")`)
+	p.want(`document.querySelector(".panel .primary").disabled`, "true")
+	p.press("Backspace")
+	p.until(`!document.querySelector("#member-place-wrong") && !` + editor + `.querySelector(".fault") && !document.querySelector(".dirty")`)
+	p.accessible("nested", true)
+	p.press("Backspace")
+	p.enter("5")
+	p.press("Ctrl+s")
+	p.holds(`"place": {"street": "Alder Lane", "no": 15}`)
+	p.clickText("JSON")
+	const tab = `document.querySelector(".panel-body > .editor")?.shadowRoot`
+	p.until(tab + `?.querySelector(".cm-content")`)
+	p.run(tab + `.querySelector(".cm-content").focus()`)
+	for _, wrong := range []struct{ text, want string }{
+		{"", "A value is missing at line 1, column 1."},
+		{`{`, "A name in double quotes or } is missing at line 1, column 2."},
+		{`{"a" 1`, "A colon is missing at line 1, column 6."},
+		{`{"a": 01`, "A value is missing at line 1, column 7."},
+		{`{"a": "b`, "A value is missing at line 1, column 7."},
+		{`{"a": [1 2`, "A comma or ] is missing at line 1, column 10."},
+		{`{"a": [1,]`, "A value is missing at line 1, column 10."},
+	} {
+		p.press("Ctrl+a", "Backspace")
+		p.run(`const view = ` + tab + `.querySelector(".cm-content"); view.focus(); document.execCommand("insertText", false, ` + quoted(wrong.text) + `)`)
+		p.until(`document.querySelector(".panel .error")?.textContent === ` + quoted(wrong.want))
+	}
+	p.click(".panel-foot button:nth-last-child(2)") // Discard
+	p.until(`!document.querySelector(".dirty")`)
+}
+
 // sessionsFlow looks into a session: what is of the file is not shown there.
 func sessionsFlow(p *pageTest) {
 	p.api("DELETE", "/_/requests", "", 204)

@@ -225,7 +225,8 @@ func emptyServer(t *testing.T, ctx context.Context) {
 // serverWithoutRules shows the rules that the data gives, to copy.
 func serverWithoutRules(t *testing.T, ctx context.Context) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/db.json", []byte(`{"cars": [{"id": 1, "seats": 5}, {"id": 2, "seats": 7}]}`), 0o644); err != nil {
+	if err := os.WriteFile(dir+"/db.json", []byte(`{"cars": [{"id": 1, "seats": 5}, {"id": 2, "seats": 7}],
+		"lines": [{"id": 1, "at": "2026-01-02T10:00:00Z", "day": "2026-01-02", "url": "https://example.com/a", "mail": "a@example.com"}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p := servePageOf(t, ctx, dir, openServerEnv)
@@ -239,6 +240,13 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 	addEventListener("copy", () => { window.copied = document.activeElement.value })`)
 	p.open("#/")
 	p.until(`document.querySelector(".state [href='http://192.0.2.7:3000/_/']")`)
+	p.show("#/lines/1")
+	// Without a schema, the texts say what they are.
+	p.until(`document.querySelectorAll(".timed #member-at, .timed #member-day").length === 2`)
+	p.want(`document.querySelector("#member-mail").inputMode`, "email")
+	p.want(`document.querySelector(".panel .type [target=_blank]").href`, "https://example.com/a")
+	p.want(`document.querySelectorAll(".spacer .goto[target=_blank][rel=noreferrer]").length`, "1")
+	p.show("#/")
 	p.clickText("Make one from this data")
 	p.until(`document.querySelector("dialog pre")?.textContent.includes('"seats"')`)
 	p.accessible("rules", true)
@@ -258,7 +266,7 @@ func serverWithoutRules(t *testing.T, ctx context.Context) {
 	if err := os.WriteFile(dir+"/db.schema.json", []byte(strict), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p.save(`{"cars": [{"id": 1, "seatz": 5}]}`)
+	p.save(`{"cars": [{"id": 1, "seatz": 5}], "lines": []}`)
 	p.show("#/_/problems")
 	p.sees("did you mean")
 	p.want(`[...document.querySelectorAll(".findings button")].length`, "0")
@@ -312,8 +320,22 @@ func offlineServer(t *testing.T, ctx context.Context) {
 		launchAgain()
 		p.until(`!` + lost)
 	}
-	p.open("#/schedules/4")
-	p.until(`document.querySelector(".foot .live")?.textContent === "Live"`)
+	// What a cell says about the server ends with that.
+	p.open("#/schedules")
+	p.until(`document.querySelector(".foot .live")?.textContent === "Live" && ` + rows + ` === 7`)
+	p.click(`[data-cell="0:2"]`)
+	p.press("Enter")
+	p.until(`document.activeElement.matches(".edits input")`)
+	p.enter("Typed")
+	p.process.kill()
+	p.until(lost)
+	p.press("Enter")
+	p.until(`document.querySelector(".cellerror")?.textContent.includes("does not answer")`)
+	launchAgain()
+	p.until(`!` + lost + ` && !document.querySelector(".cellerror")`)
+	p.want(`document.querySelector(".edits input").value`, "Typed")
+	p.press("Escape")
+	p.show("#/schedules/4")
 	p.fill("#member-title", "Piano concert")
 	restart("Dentist", "Optician")
 	p.until(cell("5", "title") + `?.textContent === "Optician"`)
@@ -423,6 +445,8 @@ func removedUser(t *testing.T, ctx context.Context) {
 	p.fill("#member-title", "Typed")
 	users(bert)
 	p.until(signedOut)
+	p.want(`document.querySelector(".banner") === null`, "true") // it is not the server that does not answer
+	p.want(`(([a, b]) => b.top - a.bottom >= 8)([...document.querySelectorAll("dialog > :is(p:not(:empty), button)")].map(e => e.getBoundingClientRect()))`, "true")
 	p.accessible("signed-out", true)
 	p.press("Escape", "Escape") // does not show the page
 	p.until(signedOut)

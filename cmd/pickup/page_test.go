@@ -141,6 +141,7 @@ func TestPage(t *testing.T) {
 		{"requests", requestsFlow},
 		{"simulate", simulateFlow},
 		{"odd", oddFlow},
+		{"nested", nestedFlow},
 		{"log", logFlow},
 		{"sessions", sessionsFlow},
 		{"review", reviewFlow},

@@ -51,6 +51,16 @@ export function Value({ value, field, plain = false }: ValueProps) {
 
 function Text({ value, field }: { value: string; field: Field }) {
   if (value === "") return <span class="faint">empty text</span>;
+  if (field.kind === "link" && isWeb(value)) {
+    return (
+      <span class="ref apart">
+        <span class="clip grow">{clip(value, maxText)}</span>
+        <a class="goto" href={value} target="_blank" rel="noreferrer" tabIndex={-1} aria-label={"Open " + value} title="Open in another tab">
+          <Icon name="out" size={12} />
+        </a>
+      </span>
+    );
+  }
   if (field.kind !== "time" && field.kind !== "date") return <>{clip(value, maxText)}</>;
   return (
     <span class="num" title={localTime(value, "full")}>
@@ -58,6 +68,9 @@ function Text({ value, field }: { value: string; field: Field }) {
     </span>
   );
 }
+
+/** Whether a text is the address of a page. Others, as of scripts, are never links. */
+export const isWeb = (text: string): boolean => /^https?:\/\/\S+$/.test(text);
 
 /** A choice in the tint of its place among the choices. */
 function Chip({ value, field }: { value: Json; field: Field }) {

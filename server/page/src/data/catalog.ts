@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
 import { memberOf, type Obj } from "./json.ts";
 import { broken, follow, onChange, onNews, onReset, type Revision } from "./live.ts";
-import { labelOf, shapeOf, type Field, type Shape } from "./schema.ts";
+import { labelOf, shapeOf, withFormats, type Field, type Shape } from "./schema.ts";
 
 export type Status = Schemas["Status"];
 
@@ -81,12 +81,28 @@ function show(now: Status): void {
   if (now.findings?.pending) setTimeout(loadSoon, pendingFor);
 }
 
+const samples = new Map<string, Obj[]>(); // the first records of collections
+
+/** Returns a shape with what the records say where no schema does. */
+function guess(name: string, shape: Shape): Shape {
+  return status.value?.rules || !status.value?.file ? shape : withFormats(shape, samples.get(name) ?? []);
+}
+
+/** Takes the first records of a collection, which say what its texts are if there is no schema. */
+export function learn(name: string, records: Obj[]): void {
+  samples.set(name, records);
+  const shape = shapes.value.get(name);
+  if (!shape) return;
+  const better = guess(name, shape);
+  if (better !== shape) shapes.value = new Map(shapes.value).set(name, better);
+}
+
 async function loadShapes(names: string[]): Promise<void> {
   await Promise.all(
     names.map(async (name) => {
       try {
         const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
-        shapes.value = new Map(shapes.value).set(name, shapeWith(name, schema));
+        shapes.value = new Map(shapes.value).set(name, guess(name, shapeWith(name, schema)));
       } catch {
         shapes.value = new Map(shapes.value).set(name, shapeWith(name, {})); // records are shown without it
       }

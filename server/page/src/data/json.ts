@@ -21,7 +21,65 @@ interface RawJSON {
   rawJSON(text: string): unknown;
 }
 
+/** A text is not JSON. Browsers say so in different words, and not all of them where. */
+export class NotJSON extends Error {
+  constructor(
+    what: string,
+    text: string,
+    readonly at: number,
+  ) {
+    const lines = text.slice(0, at).split("\n");
+    super(`${what} at line ${lines.length}, column ${lines.at(-1)!.length + 1}.`);
+  }
+}
+
+const space = /[ \t\r\n]*/y,
+  token =
+    /[{}[\],:]|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)/iy;
+
+/** Returns where a text that is not JSON is wrong. */
+function faultIn(text: string): NotJSON {
+  const open: string[] = []; // the brackets that are not closed yet
+  let want: "value" | "name" | "colon" | "next" = "value",
+    isFirst = false; // in its brackets, which may be empty
+  for (let at = 0; ; ) {
+    space.lastIndex = at;
+    token.lastIndex = at += space.exec(text)![0].length;
+    const found = token.exec(text)?.[0] ?? "",
+      end = open.at(-1) === "{" ? "}" : "]";
+    at += found.length;
+    if (found === end && open.length > 0 && (want === "next" || (isFirst && want !== "colon"))) {
+      open.pop();
+      want = "next";
+    } else if (want === "value" && /^[{[]$/.test(found)) {
+      open.push(found);
+      want = found === "{" ? "name" : "value";
+      isFirst = true;
+      continue;
+    } else if (want === "value" && /^["\-\dtfn]/.test(found)) want = "next";
+    else if (want === "name" && found.startsWith('"')) want = "colon";
+    else if (want === "colon" && found === ":") want = "value";
+    else if (want === "next" && found === "," && open.length > 0) want = end === "}" ? "name" : "value";
+    else {
+      const or = isFirst ? " or " + end : "";
+      const missing = { value: "A value" + or, name: "A name in double quotes" + or, colon: "A colon", next: "A comma or " + end };
+      at -= found.length;
+      if (want === "next" && open.length === 0) return new NotJSON("There is more than one value", text, at);
+      return new NotJSON(missing[want] + " is missing", text, at);
+    }
+    isFirst = false;
+  }
+}
+
 export function parse(text: string): Json {
+  try {
+    return parseExactly(text);
+  } catch {
+    throw faultIn(text);
+  }
+}
+
+function parseExactly(text: string): Json {
   return JSON.parse(text, (_name: string, value: unknown, context?: { source?: string }) => {
     const spelled = context?.source;
     return typeof value === "number" && spelled !== undefined && String(value) !== spelled

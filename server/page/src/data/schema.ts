@@ -141,6 +141,24 @@ function kindOf(field: Field, rule: Obj, root: Obj, isKey: boolean): Kind {
   return isOnly("string") || isKey ? "text" : "any";
 }
 
+const formats: [kind: Kind, pattern: RegExp][] = [
+  ["time", /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/],
+  ["date", /^\d{4}-\d\d-\d\d$/],
+  ["link", /^https?:\/\/\S+$/],
+  ["email", /^[^\s@<>]+@[^\s@<>]+\.[a-z]+$/i],
+];
+
+/** Returns a shape whose texts are times, dates, links and e-mail addresses where those of some records all are. */
+export function withFormats(shape: Shape, records: Json[]): Shape {
+  const fields = shape.fields.map((field) => {
+    if (field.kind !== "text" || field.name === shape.key) return field;
+    const texts = records.map((record) => (isObject(record) ? memberOf(record, field.name) : undefined)).filter((value) => typeof value === "string");
+    const kind = texts.length > 0 && formats.find(([, pattern]) => texts.every((text) => pattern.test(text)))?.[0];
+    return kind ? { ...field, kind } : field;
+  });
+  return fields.some((field, i) => field !== shape.fields[i]) ? { ...shape, fields } : shape;
+}
+
 /** Whether a value is edited as JSON. */
 export const isStructured = (field: Field, value: Json | undefined): boolean =>
   field.kind === "object" ||

@@ -2,7 +2,7 @@
 // that were visible long ago are forgotten.
 import { signal } from "@preact/signals";
 import { get, pathOf } from "../data/api.ts";
-import { idOf, keyOf, shapeFor, wantLabels } from "../data/catalog.ts";
+import { idOf, keyOf, learn, shapeFor, wantLabels } from "../data/catalog.ts";
 import { differing, type Obj } from "../data/json.ts";
 import type { Author } from "../data/live.ts";
 import { announce } from "../messages.tsx";
@@ -130,6 +130,7 @@ export class Rows {
       if (isFirst && this.fresh.value.size > 0)
         announce(`${count(this.fresh.value.size, "value")} changed ${places[by]}`);
       wantLabels(shapeFor(this.name), records);
+      if (block === 0 && this.query === "") learn(this.name, records.slice(0, 40));
       this.keep(block, records);
       this.total.value = answer.total ?? records.length;
       this.milliseconds.value = answer.milliseconds;

@@ -8,6 +8,7 @@ import { brackets, keys } from "./editor_keys.ts";
 
 export interface Mark {
   names: string[]; // that lead to the value
+  at?: number | undefined; // where the text is not JSON, instead
   detail: string;
 }
 
@@ -15,6 +16,7 @@ export interface Editor {
   text(): string;
   set(text: string): void;
   mark(marks: Mark[]): void;
+  focus(): void;
   close(): void;
 }
 
@@ -138,9 +140,12 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     mark: (list) => {
-      const places = list.map((mark) => ({ ...placeOf(view.state.doc.toString(), mark.names), detail: mark.detail }));
+      const text = view.state.doc.toString(),
+        character = (at: number) => ({ from: Math.min(at, text.length - 1), to: Math.min(at + 1, text.length) });
+      const places = list.map(({ names, at, detail }) => ({ ...(at === undefined ? placeOf(text, names) : character(at)), detail }));
       view.dispatch({ effects: setMarks.of(places) });
     },
+    focus: () => view.focus(),
     close: () => view.destroy(),
   };
 }

@@ -8,7 +8,7 @@ import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts
 import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
 import { Button, withoutName } from "../ui.tsx";
-import { localTime, Value } from "../values.tsx";
+import { isWeb, localTime, Value } from "../values.tsx";
 
 interface FormProps {
   draft: Draft;
@@ -82,7 +82,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
   return (
     <div class={classes.join(" ")}>
       <div class="field-head">
-        <label for={isFixed ? undefined : id}>
+        <label for={isFixed ? undefined : id} onClick={() => document.getElementById(id)?.focus()}>
           {name}
           {(field.required || (isNew && field.requiredOnCreate)) && !isFixed && (
             <span class="need" title="required">
@@ -116,6 +116,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
           value={typed?.text ?? typedOf(now)}
           was={was ?? now}
           isInvalid={fault !== ""}
+          faults={draft.faults.filter((f) => f.pointer.startsWith(pointer(name) + "/")).map((f) => ({ ...f, pointer: f.pointer.slice(pointer(name).length) }))}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
           placeholder={placeholderFor(field, now, isNew)}
           onInput={(text, picked) => draft.type(field, text, picked)}
@@ -167,6 +168,13 @@ function About({ field, value, isKey }: { field: Field; value: Json | undefined;
     const id = String(value);
     if (labelFor(field.collection, id) === "") return <span class="wrong-text">no such record</span>;
     return <a href={href([field.collection, id])}>{`→ ${field.collection} ${id}`}</a>;
+  }
+  if (field.kind === "link" && typeof value === "string" && isWeb(value)) {
+    return (
+      <a href={value} target="_blank" rel="noreferrer">
+        open ↗
+      </a>
+    );
   }
   return <>{(field.kind === "time" && localTime(value, "medium")) || kindText(field, isKey)}</>;
 }

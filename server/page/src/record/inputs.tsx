@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Json } from "../data/json.ts";
 import type { Control, OnInput } from "./input_props.ts";
+import { JSONInput, type FieldFault } from "./json_input.tsx";
 import { ReferenceInput } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "../data/schema.ts";
 import { TimeInput } from "./time_input.tsx";
@@ -18,6 +19,7 @@ export interface InputProps {
   placeholder?: string; // while it is empty
   autoFocus?: boolean;
   isTypedOver?: boolean; // what is typed replaces the value
+  faults?: FieldFault[]; // in a form, whose objects and arrays have an editor
 }
 
 const longText = 70; // characters from which a text gets several lines
@@ -26,6 +28,7 @@ export function Input(props: InputProps) {
   const { field, was, onInput, autoFocus, isTypedOver } = props;
   const ref = useRef<Control>(null);
   const [value, setOwn] = useOwnText(props.value);
+  const [isEditor] = useState(() => props.faults !== undefined && isStructured(field, was));
   const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
   useLayoutEffect(() => {
     if (!autoFocus) return;
@@ -61,6 +64,18 @@ export function Input(props: InputProps) {
   }
   if (field.kind === "time" || field.kind === "date") {
     return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
+  }
+  if (isEditor) {
+    return (
+      <JSONInput
+        id={props.id}
+        label={props.label ?? field.name}
+        value={props.value}
+        faults={props.faults ?? []}
+        isInvalid={props.isInvalid === true}
+        onInput={onInput}
+      />
+    );
   }
   if (lines > 0) {
     return <textarea {...shared} class={isStructured(field, was) ? "code" : ""} rows={lines} onInput={input} />;

@@ -4,7 +4,7 @@ import { messageOf } from "../data/api.ts";
 import type { Draft } from "./draft.ts";
 import type * as EditorModule from "./editor.ts";
 import { Icon } from "../icons.tsx";
-import { isEqual, isObject, parse, pointerNames, repeatedName, stringify } from "../data/json.ts";
+import { isEqual, isObject, NotJSON, parse, pointerNames, repeatedName, stringify } from "../data/json.ts";
 import { Skeleton, ErrorBox } from "../ui.tsx";
 
 interface JSONTabProps {
@@ -20,6 +20,7 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
     [error, setError] = useState<unknown>(null);
   const change = useRef(draft.setJSON);
   change.current = draft.setJSON;
+  const show = useRef(() => {}); // underlines what the server has found
 
   useEffect(() => {
     let isGone = false;
@@ -40,8 +41,10 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
         if (twice !== undefined) change.current(null, `“${twice}” is there twice.`);
         else if (isObject(value)) change.current(value, "");
         else change.current(null, "A record must be an object: { … }");
+        show.current();
       } catch (e) {
         change.current(null, messageOf(e));
+        editor.current?.mark(e instanceof NotJSON ? [{ names: [], at: e.at, detail: e.message }] : []);
       }
     };
     void begin();
@@ -50,10 +53,8 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
       editor.current?.close();
     };
   }, []);
-  useEffect(
-    () => editor.current?.mark(draft.faults.map((f) => ({ names: pointerNames(f.pointer), detail: f.detail }))),
-    [draft.faults, isReady],
-  );
+  show.current = () => editor.current?.mark(draft.faults.map((f) => ({ names: pointerNames(f.pointer), detail: f.detail })));
+  useEffect(() => show.current(), [draft.faults, isReady]);
   useEffect(() => {
     if (!editor.current) return;
     try {

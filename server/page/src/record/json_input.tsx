@@ -1,0 +1,72 @@
+// A field that holds an object or an array, as JSON in an editor.
+import { useEffect, useRef } from "preact/hooks";
+import type * as EditorModule from "./editor.ts";
+import { NotJSON, parse, pointerNames } from "../data/json.ts";
+import { toastError } from "../messages.tsx";
+import type { OnInput } from "./input_props.ts";
+
+export interface FieldFault {
+  pointer: string; // from the field on
+  detail: string;
+}
+
+interface JSONInputProps {
+  id: string | undefined;
+  label: string;
+  value: string;
+  faults: FieldFault[];
+  isInvalid: boolean;
+  onInput: OnInput;
+}
+
+export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSONInputProps) {
+  const host = useRef<HTMLDivElement>(null),
+    editor = useRef<EditorModule.Editor | null>(null);
+  const current = useRef({ value, onInput, mark: () => {} });
+  current.current = {
+    value,
+    onInput,
+    mark: () => {
+      try {
+        parse(value);
+        editor.current?.mark(faults.map(({ pointer, detail }) => ({ names: pointerNames(pointer), detail })));
+      } catch (e) {
+        if (e instanceof NotJSON && value) editor.current?.mark([{ names: [], at: e.at, detail: e.message }]);
+      }
+    },
+  };
+  useEffect(() => {
+    let isGone = false;
+    const onChange = (text: string) => {
+      if (text !== current.current.value) current.current.onInput(text);
+    };
+    import("./editor.ts").then(
+      (module) => {
+        if (isGone || !host.current) return;
+        editor.current = module.open(host.current, current.current.value, { label, isReadOnly: false, onChange });
+        host.current.focus = editor.current.focus;
+        current.current.mark();
+      },
+      (error: unknown) => toastError("The editor could not be loaded.", error),
+    );
+    return () => {
+      isGone = true;
+      editor.current?.close();
+    };
+  }, []);
+  useEffect(() => {
+    const text = editor.current?.text();
+    if (text !== undefined && text !== value && !means(text, value)) editor.current?.set(value);
+    current.current.mark();
+  }, [value, faults.map((fault) => fault.pointer + fault.detail).join()]);
+  return <div ref={host} id={id} class="editor small" data-invalid={isInvalid ? "" : undefined} />;
+}
+
+/** Whether a text is another spelling of a value. */
+function means(text: string, value: string): boolean {
+  try {
+    return JSON.stringify(parse(text)) === JSON.stringify(parse(value));
+  } catch {
+    return false;
+  }
+}
