@@ -130,12 +130,14 @@ type powerWay struct {
 	name       string
 	noExchange bool
 	mounted    bool
+	folder     bool // each write changes two files of a folder
 }
 
 var powerWays = []powerWay{
 	{name: "swap"},
 	{name: "move aside", noExchange: true},
 	{name: "in place", mounted: true},
+	{name: "folder", folder: true},
 }
 
 // A powerBench is what the tests share.
@@ -167,12 +169,15 @@ func (b *powerBench) format(f filesystem) (diskImage, int64, error) {
 		fmt.Fprintf(&text, "    {\"id\": \"%d\", \"n\": 0, \"text\": %q},\n", i, strings.Repeat("abcdefgh", 10))
 	}
 	text.WriteString("    {\"id\": \"last\"}\n  ]\n}\n")
-	for _, name := range []string{"data", "container"} {
+	_, items, _ := strings.Cut(strings.TrimSuffix(text.String(), "}\n"), `"items": `)
+	for _, name := range []string{"data", "container", "folder"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(at, name), 0o755))
 	}
 	err = errors.Join(err,
 		os.WriteFile(filepath.Join(at, "data", "db.json"), []byte(text.String()), 0o644),
 		os.WriteFile(filepath.Join(at, "container", "db.json"), nil, 0o644), // where that is mounted
+		os.WriteFile(filepath.Join(at, "folder", "items.json"), []byte(items), 0o644),
+		os.WriteFile(filepath.Join(at, "folder", "state.json"), []byte("{ \"edit\": 0, \"n\": 0 }\n"), 0o644),
 		unix.Unmount(at, 0))
 	if err != nil {
 		return nil, 0, err
@@ -276,8 +281,11 @@ func (p *powerTest) serve(t *testing.T, commits int, noisy bool) (before diskIma
 	for n := 1; n <= commits; n++ {
 		k.begun = n
 		note()
-		body := fmt.Sprintf(`{"n":%d,"text":%q}`, n, strings.Repeat("x", 40+37*n%100))
-		if status, text, err := place.request(server, http.MethodPatch, "/items/7", body); status != http.StatusOK {
+		path, body := "/items/7", fmt.Sprintf(`{"n":%d,"text":%q}`, n, strings.Repeat("x", 40+37*n%100))
+		if p.folder {
+			path, body = "/db", fmt.Sprintf(`[{"op":"replace","path":"/items/7/n","value":%d},{"op":"replace","path":"/items/7/text","value":%q},{"op":"replace","path":"/state/n","value":%[1]d}]`, n, strings.Repeat("x", 40+37*n%100))
+		}
+		if status, text, err := place.request(server, http.MethodPatch, path, body); status != http.StatusOK {
 			t.Fatal(status, text, err)
 		}
 		k.acked = n
@@ -484,8 +492,14 @@ func (p *powerTest) check(t *testing.T, c cut) (before diskImage, log []access) 
 	if n, _ := strconv.Atoi(m[1]); n < c.acked || n > c.begun {
 		fault(&p.lost, "the write %d is there\n%s", n, server.text())
 	}
+	if p.folder { // both files have the same write
+		status, state, err := place.request(server, http.MethodGet, "/state", "")
+		if other := writeNumber.FindStringSubmatch(state); status != http.StatusOK || other == nil || other[1] != m[1] {
+			fault(&p.torn, "the write %s in one file, and in the other: %d %s %v", m[1], status, state, err)
+		}
+	}
 	edit, files := -1, []string{place.file()}
-	copies, _ := filepath.Glob(filepath.Join(place.dir, "fs", "*", "db.json.conflict-*"))
+	copies, _ := filepath.Glob(filepath.Join(place.dir, "fs", "*", filepath.Base(place.file())+".conflict-*"))
 	for _, path := range append(files, copies...) {
 		text, _ := os.ReadFile(path)
 		for _, m := range editNumber.FindAllSubmatch(text, -1) {
@@ -536,8 +550,13 @@ func (p *powerTest) mount(content diskImage) (*place, error) {
 	return pl, nil
 }
 
-// file returns the path of db.json on the disk.
-func (p *place) file() string { return filepath.Join(p.dir, "fs", "data", "db.json") }
+// file returns the path of the file on the disk that is edited by hand.
+func (p *place) file() string {
+	if p.test.folder {
+		return filepath.Join(p.dir, "fs", "folder", "state.json")
+	}
+	return filepath.Join(p.dir, "fs", "data", "db.json")
+}
 
 // start starts a server on the file. One that sees it as a mounted file has a
 // mount namespace of its own, in which a folder of the disk is the container's.
@@ -548,6 +567,8 @@ func (p *place) start() (*process, error) {
 		inside := []string{"-m", "sh", "-ec", `mount --bind "$1/container" "$2"; mount --bind "$1/data/db.json" "$2/db.json"; shift 2; exec "$@"`,
 			"sh", filepath.Join(p.dir, "fs"), filepath.Join(p.test.shelf.dir, "container"), p.test.binary}
 		return launchUnder("unshare", inside, p.dir, env, append(args, filepath.Join(p.test.shelf.dir, "container", "db.json"))...)
+	case p.test.folder:
+		return launch(p.test.binary, p.dir, env, append(args, filepath.Dir(p.file()))...)
 	case p.test.noExchange:
 		return launchUnder("without-exchange", []string{p.test.binary}, p.dir, env, append(args, p.file())...)
 	}
@@ -563,6 +584,9 @@ func (p *place) request(s *process, method, path, body string) (status int, text
 	}
 	req.Close = true
 	req.Header.Set("Content-Type", "application/json")
+	if path == "/db" {
+		req.Header.Set("Content-Type", "application/json-patch+json")
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, "", err
