@@ -58,6 +58,7 @@ type folderRun struct {
 	powerDisk
 	home         string
 	commit       func(i int) []storage.Change // nil: folderCommit
+	control      bool                         // one fault is enough
 	texts        []string                     // what the files held after each commit, [0] before
 	begun, acked []int                        // the events before which each began and was acknowledged
 }
@@ -117,12 +118,15 @@ func folderState(t *testing.T, dir string) string {
 // check is powerRun.check for a folder.
 func (p *folderRun) check(t *testing.T, w way, states int, r *rand.Rand) (total int, lost, torn []string) {
 	step := 1
-	if !long() {
+	if !long() && !p.control {
 		step = 4
 	}
 	for at := 2*(len(folderSample())+1) + r.IntN(step); at <= len(p.events); at += step {
 		seen := make(map[string]bool)
 		for how := range states {
+			if p.control && len(lost)+len(torn) > 0 {
+				return total, lost, torn
+			}
 			a := p.cut(at, how, r)
 			key := fmt.Sprintf("%x", a)
 			if seen[key] {
@@ -282,7 +286,7 @@ func TestPowerFolderControls(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := folderRun{commit: c.commit}
+			p := folderRun{commit: c.commit, control: true}
 			p.run(t, ways[c.way], 5, c.alter)
 			total, lost, torn := p.check(t, ways[c.way], 4, rand.New(rand.NewPCG(1, 2)))
 			t.Logf("%d states: %d lost, %d torn", total, len(lost), len(torn))

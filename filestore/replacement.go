@@ -254,6 +254,9 @@ func (t *target) placed(d *draft) error {
 		d.Info = info // the move has changed the inode
 	}
 	t.known, t.like, t.doc = d.State, d.Info, d.doc
+	if t.syncLater {
+		return nil
+	}
 	err := t.o.sys.SyncDir(t.dir())
 	if t.unsynced = err != nil; t.unsynced {
 		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w", storage.ErrUnsure, t.path, disk.Cause(err))

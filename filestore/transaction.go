@@ -214,7 +214,10 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 		}
 		merged = merged || edited
 	}
-	return merged, nil
+	if err = s.folder.refuse(s.o.sys.SyncDir(s.folder.dir())); err != nil {
+		s.folder.half = true
+	}
+	return merged, err
 }
 
 // completePart writes one part. It merges an edit that was saved meanwhile. After a crash such
@@ -233,6 +236,8 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 	if err != nil && !absent {
 		return false, err
 	}
+	f.syncLater = true
+	defer func() { f.syncLater = false }()
 	if absent {
 		f.known, f.target.doc = disk.State{Sum: checksum.Of()}, p.next
 	}
@@ -307,7 +312,7 @@ func (s *Store) showWritten(ctx context.Context, parts []*part) {
 	}
 }
 
-// unlink removes the file, durably. What is removed is kept while an editor has it open.
+// unlink removes the file; the caller syncs the directory. What is removed is kept while an editor has it open.
 func (t *target) unlink() error {
 	name := t.dotFile(fmt.Sprintf(displacedName+"%v-0", t.known.Sum))
 	for n := 1; t.exists(name); n++ {
@@ -323,7 +328,7 @@ func (t *target) unlink() error {
 	}
 	t.displaced.keep(name, t.known, t.doc)
 	t.known = disk.State{Sum: checksum.Of()}
-	return t.o.sys.SyncDir(t.dir())
+	return nil
 }
 
 func (s *Store) writeRecord(parts []*part) error {
@@ -402,9 +407,6 @@ func (s *Store) redo(ctx context.Context) error {
 		return fmt.Errorf("%w: cannot complete the change of several files in %s: %w", storage.ErrReadOnly, filepath.Join(s.path, ".pickup"+redoName), disk.Cause(err))
 	}
 	if _, err = s.complete(ctx, parts); err == nil {
-		err = s.folder.refuse(s.o.sys.SyncDir(s.folder.dir()))
-	}
-	if err == nil {
 		err = s.dropRecord()
 	}
 	if err != nil {

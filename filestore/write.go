@@ -21,6 +21,7 @@ type target struct {
 	known     disk.State         // of the file, as far as the store knows
 	doc       *document.Document // the content of the file in that state
 	unsynced  bool               // a sync failed, so that doc may not be durable
+	syncLater bool               // the directory is synced after a write of several files
 	like      os.FileInfo        // gives a new file its permissions; nil: there was no file yet
 
 	failure atomic.Pointer[error] // see Store.Writable
