@@ -11,11 +11,11 @@ import (
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered internal/reload server/internal/httpx filestore/internal/checksum",
-	"internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
+	"internal/secret internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe internal/source filestore etcdstore",
-	"internal/fake internal/lint server/auth server/openapi server/page",
+	"internal/fake internal/har internal/lint server/auth server/openapi server/page",
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
 	"server/internal/live server/simulate",

@@ -7,7 +7,7 @@
 //	pickup generate NAME=N…       add made-up records to a file
 //	pickup diff [A] [B]           print what differs between two files or commits
 //	pickup merge BASE OURS THEIRS merge two edits of a file into OURS
-//	pickup import SOURCE [FILE]   import CSV or JSON into FILE, or copy a file into etcd
+//	pickup import SOURCE [FILE]   import CSV, JSON or HAR into FILE, or copy a file into etcd
 //	pickup export CLUSTER [FILE]  write a database in etcd to FILE
 //	pickup tail [URL]             print the changes of a running server as they happen
 //	pickup passwd NAME            print a line for --htpasswd

@@ -25,8 +25,10 @@ type importCommand struct {
 	Target  string   `arg:"" optional:"" help:"The JSON file to import into ($PICKUP_DB; db.json), or where to put a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	Replace bool     `help:"Replace records that are there with the same id. In etcd: make an existing database equal to the file, in one step."`
 	Only    []string `placeholder:"NAMES" help:"Import these collections and objects only, as in posts,comments."`
+	Base    string   `placeholder:"URL" help:"Of a HAR file, import the answers of this API, as in https://api.example.com/v1 (the one with most answers)."`
 	DryRun  bool     `help:"Say what would be imported, and import nothing."`
 	Rules   string   `placeholder:"FILE" help:"The schema to copy into etcd instead of the file's own."`
+	config.Answers
 	config.ClusterAccess
 	config.IDConvention
 }

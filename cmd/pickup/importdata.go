@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +15,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/config"
 	"pickup/internal/database"
+	"pickup/internal/har"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/source"
@@ -32,6 +37,7 @@ type dataImport struct {
 	faults    []string
 	revisions []string // of the server
 	changes   bool
+	recording *har.Recording // nil unless the source is a HAR file
 }
 
 // importData imports the source into a file.
@@ -73,7 +79,41 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 		return fmt.Errorf("nothing was imported: %s in %s", spell.Count(len(m.faults), "fault"), c.Source)
 	}
 	m.report(e.stdout)
-	return nil
+	if m.recording == nil {
+		return nil
+	}
+	return m.configure(e)
+}
+
+// configure writes what a server needs in addition to the records of a recording, or
+// prints it if there is a configuration file.
+func (m *dataImport) configure(e *environment) error {
+	var rules strings.Builder
+	encoder := json.NewEncoder(&rules)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(m.recording.Fixed)
+	if err != nil {
+		return err
+	}
+	routes := []byte{'{'}
+	for _, r := range m.recording.Routes {
+		routes = rawjson.AppendMember(routes, r.From, rawjson.AppendQuote(nil, r.To))
+	}
+	settings := jsontext.Value(fmt.Sprintf(`{"prefix":%s,"routes":%s},"simulate":%s}`, quote(m.recording.Prefix), routes, rules.String()))
+	if err := settings.Indent(); err != nil {
+		return err
+	}
+	settings = append(settings, '\n')
+	switch name := "pickup.json"; {
+	case m.DryRun, e.File.Name != "":
+		_, err = fmt.Fprintf(e.stdout, "settings for %s, as JSON:\n%s", cmp.Or(e.File.Name, name), settings)
+	default:
+		if err = filestore.WriteFile(name, settings, false); err == nil {
+			_, err = fmt.Fprintf(e.stdout, "%s: written, with %s and %s\nLook at both files before you share them: names and addresses are as they were recorded.\n",
+				name, spell.Count(len(m.recording.Fixed), "fixed answer"), spell.Count(len(m.recording.Routes), "route"))
+		}
+	}
+	return err
 }
 
 // options returns the options of a database that declares its schema.
@@ -224,10 +264,16 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 		}, func(line int, detail string) {
 			m.faults = append(m.faults, fmt.Sprintf("%s:%d: %s", m.Source, line, detail))
 		})
+	case ".har":
+		o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
+		if m.recording, err = har.Read(m.text, o); err != nil {
+			return fmt.Errorf("%s: %w", m.Source, err)
+		}
+		m.items = m.recording.Items
 	case ".json":
 		m.items, err = source.JSON(m.Source, name, m.text)
 	default:
-		return config.Usagef("%s does not end in .csv, .tsv or .json", m.Source)
+		return config.Usagef("%s does not end in .csv, .tsv, .json or .har", m.Source)
 	}
 	for _, name := range m.Only {
 		if err == nil && !slices.ContainsFunc(m.items, func(i *source.Item) bool { return i.Field == name }) {
@@ -243,6 +289,9 @@ func (m *dataImport) report(w io.Writer) {
 	type line struct{ field, outcome string }
 	var lines []line
 	counts := make(map[line]int)
+	if m.recording != nil {
+		fmt.Fprintln(w, strings.Join(m.recording.Report, "\n"))
+	}
 	for _, i := range m.items {
 		l := line{i.Field, i.Outcome}
 		if counts[l]++; counts[l] == 1 {

@@ -27,7 +27,7 @@ type grammar struct {
 	Generate   generateCommand   `cmd:"" help:"Add made-up records that fit the rules and look like the others."`
 	Diff       diffCommand       `cmd:"" help:"Print what differs between two files or commits, by record. The exit code is 0 if nothing does, 1 if something does."`
 	Merge      mergeCommand      `cmd:"" help:"Merge two edits of a file into OURS, by record. git runs it after pickup init --git."`
-	Import     importCommand     `cmd:"" help:"Import CSV or JSON into a file, or copy a file and its schema into a database in an etcd cluster."`
+	Import     importCommand     `cmd:"" help:"Import CSV, JSON or a HAR file into a file, or copy a file and its schema into a database in an etcd cluster."`
 	Export     exportCommand     `cmd:"" help:"Write a database in an etcd cluster, and its schema, to a file."`
 	Tail       tailCommand       `cmd:"" help:"Print the changes of a running server as they happen, as a colored diff or as JSON."`
 	Health     healthCommand     `cmd:"" help:"Check whether a running server is ready."`
@@ -182,7 +182,7 @@ Commands:
   generate NAME=N …       add made-up records, as in schedules=50
   diff [A] [B]            print what differs between two files or commits
   merge BASE OURS THEIRS  merge two edits of a file into OURS
-  import SOURCE [FILE]    import CSV or JSON into FILE, or copy a file into etcd
+  import SOURCE [FILE]    import CSV, JSON or HAR into FILE; copy FILE into etcd
   export CLUSTER [FILE]   write a database in etcd to FILE
   tail [URL]              print the changes of a running server as they happen
   passwd NAME             print a line for --htpasswd

@@ -24,7 +24,7 @@ type Item struct {
 	Outcome string         // set by Plan
 	Done    bool           // it is in the database; set by the caller
 
-	at   string // of JSON: a pointer to the value
+	At   string // of JSON: a pointer to the value
 	line int    // of CSV
 }
 
@@ -37,7 +37,7 @@ func (i *Item) Place(text []byte, pointer string) string {
 	if i.line > 0 {
 		return strconv.Itoa(i.line)
 	}
-	line, column := rawjson.LineColumn(text, rawjson.Offset(text, i.at+pointer))
+	line, column := rawjson.LineColumn(text, rawjson.Offset(text, i.At+pointer))
 	return fmt.Sprintf("%d:%d", line, column)
 }
 
@@ -65,12 +65,12 @@ func JSON(file, name string, text []byte) (items []*Item, err error) {
 		switch {
 		case c.Name == "$schema":
 		case c.Kind != storage.Array:
-			items = append(items, &Item{Field: c.Name, Whole: true, Value: rawjson.Compact(c.Value), at: at})
+			items = append(items, &Item{Field: c.Name, Whole: true, Value: rawjson.Compact(c.Value), At: at})
 		case len(c.Elements) == 0:
-			items = append(items, &Item{Field: c.Name, Whole: true, Value: []byte("[]"), at: at})
+			items = append(items, &Item{Field: c.Name, Whole: true, Value: []byte("[]"), At: at})
 		}
 		for i, e := range c.Elements {
-			items = append(items, &Item{Field: c.Name, Value: rawjson.Compact(e.Value), at: at + rawjson.Pointer(strconv.Itoa(i))})
+			items = append(items, &Item{Field: c.Name, Value: rawjson.Compact(e.Value), At: at + rawjson.Pointer(strconv.Itoa(i))})
 		}
 	}
 	return items, nil

@@ -6,63 +6,14 @@ import (
 	"errors"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/secret"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 )
-
-// hidden replaces a value that may be secret.
-const hidden = "…"
-
-// secretWords are the words, in the singular, that name a secret. Some
-// are two words of a name, as in card_number.
-var secretWords = map[string]bool{
-	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
-	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
-	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
-	"authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
-}
-
-// secretEnds are the ends of such words, as in usertoken.
-var secretEnds = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
-	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
-
-// isSecret reports whether a word of a name, or of a text, names a secret:
-// accessToken and X-Api-Key have one, author and monkey have none.
-func isSecret(name string) bool {
-	previous := ""
-	secret := func(word string) bool {
-		one := strings.TrimSuffix(word, "s")
-		pair := previous + one
-		previous = word
-		return secretWords[word] || secretWords[one] || secretWords[pair] || strings.Contains(word, "passw") ||
-			slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(one, end) })
-	}
-	for i := 0; i < len(name); {
-		start := i
-		for i < len(name) && 'A' <= name[i] && name[i] <= 'Z' {
-			i++
-		}
-		capitals := i - start
-		for i < len(name) && ('a' <= name[i] && name[i] <= 'z' || name[i] >= utf8.RuneSelf) {
-			i++
-		}
-		if i == start { // no letter
-			i++
-			continue
-		}
-		word := strings.ToLower(name[start:i])
-		if secret(word) || 1 < capitals && capitals < len(word) && (secret(word[:capitals-1]) || secret(word[capitals-1:])) { // DBPass, PINCode
-			return true
-		}
-	}
-	return false
-}
 
 // IsPatch reports whether a Content-Type means a JSON Patch, however it is spelled.
 func IsPatch(mediaType string) bool {
@@ -71,7 +22,7 @@ func IsPatch(mediaType string) bool {
 
 // mentions reports whether a text, which may be JSON, may have the name of a secret.
 func mentions(text string) bool {
-	return strings.Contains(text, `\u`) || isSecret(escapes.Replace(text))
+	return strings.Contains(text, `\u`) || secret.IsName(escapes.Replace(text))
 }
 
 // escapes removes the escapes of a JSON string, whose letters are no part of a word.
@@ -96,7 +47,7 @@ func (a answers) redact(e Excerpt) Excerpt {
 	return redacted
 }
 
-// RedactQuery returns the query with possible secrets hidden.
+// RedactQuery returns the query with possible secrets secret.Hidden.
 func RedactQuery(query string) string {
 	if query == "" {
 		return ""
@@ -111,15 +62,15 @@ func RedactQuery(query string) string {
 		}
 		switch {
 		case err == nil && value == "":
-		case err != nil || isSecret(plain):
-			parts[i] = name + "=" + hidden
+		case err != nil || secret.IsName(plain):
+			parts[i] = name + "=" + secret.Hidden
 		case plain == "_where":
 			condition := Excerpt{text: []byte(text)}
 			if condition.redact(false); string(condition.text) != text {
 				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
 			}
 		case mentions(text) && strings.ContainsAny(text, "=:"): // it has names and values itself
-			parts[i] = name + "=" + hidden
+			parts[i] = name + "=" + secret.Hidden
 		}
 	}
 	return strings.Join(parts, "&")
@@ -169,10 +120,10 @@ func (e *Excerpt) redact(patch bool) {
 		if container != '{' || n%2 == 0 || token.Kind() != '"' {
 			continue
 		}
-		if name := token.String(); isSecret(name) || values && name == "value" {
+		if name := token.String(); secret.IsName(name) || values && name == "value" {
 			at := dec.InputOffset()
 			_, err := dec.ReadValue()
-			out = append(append(out, e.text[copied:at]...), `:"`+hidden+`"`...)
+			out = append(append(out, e.text[copied:at]...), `:"`+secret.Hidden+`"`...)
 			copied = int(dec.InputOffset())
 			if err != nil {
 				copied = len(e.text) // it is cut, or the next token reports it
@@ -186,16 +137,16 @@ func (e *Excerpt) redact(patch bool) {
 // the body if values is set.
 func RedactProblem(p *problem.Problem, values bool) {
 	if quotesSecret(p.Detail) {
-		p.Detail = hidden
+		p.Detail = secret.Hidden
 	}
 	for i, f := range p.Errors {
 		about := cmp.Or(f.Pointer, f.Parameter)
-		if about == nil || !isSecret(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
+		if about == nil || !secret.IsName(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
 			continue
 		}
-		p.Errors[i] = problem.Fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: hidden}
+		p.Errors[i] = problem.Fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: secret.Hidden}
 		if f.Parameter != nil || p.Detail == httpx.Sentence(f.Detail) {
-			p.Detail = hidden
+			p.Detail = secret.Hidden
 		}
 	}
 }

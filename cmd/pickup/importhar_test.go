@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"pickup/internal/rawjson"
+)
+
+// upstream has the answers of an API by path and query.
+var upstream = map[string]string{
+	"/v1/me":                           `{"name":"Ada","accessToken":"t0p"}`,
+	"/v1/posts?page=1":                 `[{"id":1,"title":"One","by":1},{"id":2,"title":"Two","by":2}]`,
+	"/v1/posts?page=2":                 `[{"id":3,"title":"Three","by":1}]`,
+	"/v1/posts?page=3":                 `[]`,
+	"/v1/posts?by=1&page=1":            `[{"id":1,"title":"One","by":1},{"id":3,"title":"Three","by":1}]`,
+	"/v1/posts?order=desc&sort_by=id":  `[{"id":3,"title":"Three","by":1},{"id":2,"title":"Two","by":2},{"id":1,"title":"One","by":1}]`,
+	"/v1/posts/1":                      `{"id":1,"title":"One","by":1,"text":"of one"}`,
+	"/v1/posts/1/comments":             `[{"id":"a","text":"c"}]`,
+	"/v1/posts/2/comments":             `[]`,
+	"/v1/posts/99":                     `{"error":"no such post"}`,
+	"/v1/tags":                         `["a","b"]`,
+	"/v1/stats/all?of=posts&token=t0p": `{"posts":3}`,
+	"/v1/users?cursor=x":               `{"data":[{"id":1,"name":"Ada"}],"next":null}`,
+	"/v1/empty":                        `[]`,
+}
+
+// TestReplay records a front end in Chromium, imports the HAR file, and sends every GET
+// again: only what the documents name differs.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := upstream[r.URL.RequestURI()]
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: "t0p"})
+		if r.URL.Path == "/" {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<!DOCTYPE html><title>app</title>")
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if !ok || r.URL.Path == "/v1/posts/99" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		io.WriteString(w, body)
+	}))
+	defer api.Close()
+	dir := t.TempDir()
+	file := recordHAR(t, api.URL, dir)
+	if !strings.Contains(string(file), "t0p") {
+		t.Fatal("the browser has recorded no secret")
+	}
+
+	pickup, err := exec.LookPath("pickup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(pickup, "import", "app.har")
+	cmd.Dir = dir
+	report, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, report)
+	}
+	for _, want := range []string{"16 requests, the API is " + api.URL + "/v1", "\nposts: 3 added", "hidden: 1 value of accessToken", "with a list in data"} {
+		if !strings.Contains(string(report), want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+	for _, name := range []string{"db.json", "pickup.json"} {
+		if text := read(t, filepath.Join(dir, name)); bytes.Contains(text, []byte("t0p")) {
+			t.Errorf("%s has a secret:\n%s", name, text)
+		}
+	}
+
+	server, err := launch("pickup", dir, openServerEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.kill()
+	named := map[string]string{
+		"/v1/me":                          `{"name":"Ada","accessToken":"…"}`,                                              // a secret
+		"/v1/posts?page=1":                `[{"id":1,"title":"One","by":1,"text":"of one"},{"id":2,"title":"Two","by":2}]`, // a field that only the record had
+		"/v1/posts/1/comments":            `[{"id":"a","postId":1,"text":"c"}]`,                                            // the reference to the parent
+		"/v1/posts?by=1&page=1":           `[{"id":1,"title":"One","by":1,"text":"of one"},{"id":3,"title":"Three","by":1}]`,
+		"/v1/posts?order=desc&sort_by=id": `[{"id":3,"title":"Three","by":1},{"id":2,"title":"Two","by":2},{"id":1,"title":"One","by":1,"text":"of one"}]`,
+	}
+	for uri, want := range upstream {
+		resp, err := http.Get(server.url + uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if named[uri] != "" {
+			want = named[uri]
+		}
+		if code := map[bool]int{true: 404, false: 200}[uri == "/v1/posts/99"]; resp.StatusCode != code || !rawjson.Equal(rawjson.Compact(body), []byte(want)) {
+			t.Errorf("%s: %d %s\nwant %d %s", uri, resp.StatusCode, body, code, want)
+		}
+	}
+}
+
+// recordHAR opens a front end of an API in Chromium, which requests everything of upstream,
+// and writes the requests as the network tab exports them to app.har in dir.
+func recordHAR(t *testing.T, api, dir string) []byte {
+	t.Helper()
+	ctx := browser(t)
+	type exchange struct {
+		request *network.EventRequestWillBeSent
+		answer  *network.Response
+	}
+	var mu sync.Mutex
+	all := make(map[network.RequestID]*exchange)
+	var order []network.RequestID
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, func(ev any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch ev := ev.(type) {
+		case *network.EventRequestWillBeSent:
+			all[ev.RequestID] = &exchange{request: ev}
+			order = append(order, ev.RequestID)
+		case *network.EventResponseReceived:
+			if x := all[ev.RequestID]; x != nil {
+				x.answer = ev.Response
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var uris []string
+	for uri := range upstream {
+		uris = append(uris, uri)
+	}
+	slices.Sort(uris)
+	list, err := json.Marshal(uris)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate(api+"/")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(async () => { for (const uri of `+string(list)+`) await (await fetch(uri)).text();
+		await (await fetch("/v1/posts", { method: "POST", body: "{}" })).text(); return "done" })()`, chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var entries []any
+	for _, id := range order {
+		x := all[id]
+		if x.answer == nil || strings.HasSuffix(x.request.Request.URL, "favicon.ico") {
+			continue
+		}
+		content := map[string]any{"mimeType": x.answer.MimeType}
+		body, err := chromedp.Call(ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: id})
+		if err == nil {
+			content["text"] = string(body.Body)
+		}
+		entries = append(entries, map[string]any{
+			"startedDateTime": time.UnixMicro(int64(float64(x.request.WallTime) * 1e6)).UTC().Format("2006-01-02T15:04:05.000000Z"),
+			"request":         map[string]any{"method": x.request.Request.Method, "url": x.request.Request.URL, "headers": x.request.Request.Headers},
+			"response":        map[string]any{"status": x.answer.Status, "headers": x.answer.Headers, "content": content},
+		})
+	}
+	text, err := json.MarshalIndent(map[string]any{"log": map[string]any{"version": "1.2", "creator": map[string]any{"name": "WebInspector"}, "entries": entries}}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "app.har"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

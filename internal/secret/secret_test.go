@@ -1,0 +1,46 @@
+package secret
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TestSecretNames has names of what may be secret, and names that only look like them.
+func TestSecretNames(t *testing.T) {
+	for _, name := range strings.Fields(`password passwords Password PASSWORD PassWord userpassword userPassword passwordHash passwordhash password1 passwd
+		pwd userPwd DBPass db_pass pass passphrase pass-phrase Passwort secret secrets client_secret clientSecret clientsecret token tokens TOKENs accessToken
+		access-token userToken2 idtoken JWTToken token:eq key keys apiKey api_key API_KEY APIKey X-Api-Key apikey KEY publicKey auth x-auth oauth OAuth2
+		authorization Proxy-Authorization authentication credential credentials cookie Set-Cookie session sessionId sessionid connect.sid JSESSIONID PHPSESSID
+		otp totpCode pin pinCode PINCode pin_code user[pin] /user/pin cvv cvv2 iban ibans card_number cardNumber creditCard accessCode
+		csrftoken APIKEY authHeader authcode authCode resetCode verification_code`) {
+		if !IsName(name) {
+			t.Errorf("%s is not secret", name)
+		}
+	}
+	for _, name := range strings.Fields(`author AUTHOR authors authorId author_id authority authentic passenger passengers compass passed bypass keyword KEYWORD keywords monkey Monkey
+		keyboard postcode zipcode barcode country_code _code code secretary pinned spin opinion shipping cottage sidebar inside option obsession possession
+		title id name größe /passenger schlüssel`) {
+		if IsName(name) {
+			t.Errorf("%s is secret", name)
+		}
+	}
+}
+
+// TestHide hides the values of secret names, and tokens under any name.
+func TestHide(t *testing.T) {
+	const jwt = `"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x"`
+	for text, want := range map[string]string{
+		`{"a":1,"password":"p","b":[{"apiKey":12,"c":` + jwt + `}]}`: `{"a":1,"password":"…","b":[{"apiKey":"…","c":"…"}]} password apiKey c`,
+		`{"tokens":["a"],"session":{"id":1},"pin":null,"auth":true}`: `{"tokens":"…","session":"…","pin":null,"auth":true} tokens session`,
+		`[1,"x",null,{},[]]`: `[1,"x",null,{},[]]`,
+		jwt:                  `"…" `,
+	} {
+		names := []string{""}
+		got := string(Hide(jsontext.Value(text), "", func(name string) { names = append(names, name) }))
+		if got += strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
