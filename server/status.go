@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"strconv"
+	"strings"
 
 	"pickup/internal/schema"
 	"pickup/internal/spell"
@@ -25,6 +26,7 @@ type status struct {
 	Mode        mode              `json:"mode"`
 	Collections []collectionState `json:"collections"`
 	Objects     []link            `json:"objects"`
+	Values      []string          `json:"values,omitempty"` // the names of what has no URL of its own
 	Relations   []relation        `json:"relations"`
 	Findings    *findingsState    `json:"findings,omitempty"`
 	Streams     []live.PathCount  `json:"streams,omitempty"`
@@ -89,6 +91,11 @@ func (req *request) readStatus() error {
 	}
 	for _, c := range index.Collections {
 		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), spell.Singular(c.Name), req.listTag(snap, c.Name)})
+	}
+	for _, name := range snap.Names() {
+		if memberOf(snap, name) == nothing && !strings.HasPrefix(name, "$") { // as $schema does
+			x.Values = append(x.Values, name)
+		}
 	}
 	for _, r := range snap.Relations(100) { // enough to know the names of the fields
 		x.Relations = append(x.Relations, relation(r))

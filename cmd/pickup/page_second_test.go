@@ -124,6 +124,9 @@ func oddFlow(p *pageTest) {
 	p.until(rows + ` === 4`)
 	p.want(`[...document.querySelectorAll(".spacer [role=rowheader]")].map(e => e.innerText).join()`, `1,"two",null,4`)
 	p.want(`[...document.querySelectorAll(".head .name")].map(e => e.textContent).join()`, "id,name")
+	p.show("#/")
+	p.until(`[...document.querySelectorAll(".overview tbody tr")].find(e => e.innerText.startsWith("version"))?.innerText.includes("no path of its own; part of /db")`)
+	p.accessible("values", true)
 	p.show("#/version")
 	p.sees("It is part of /db.")
 	p.console() // the browser logs the 404

@@ -205,6 +205,7 @@ export interface components {
                 /** @description How many streams there are. */
                 count: number;
             }[];
+            values?: string[];
             /** @description Kept sessions with changes. */
             review?: {
                 name: string;

@@ -72,6 +72,18 @@ function Contents() {
               <td class="phone-no dim members">{membersOf(name)}</td>
             </tr>
           ))}
+          {status.value?.values?.map((name) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class="code">{name}</span>
+              </th>
+              <td class="right dim">value</td>
+              <td class="phone-no faint">–</td>
+              <td class="phone-no dim members">
+                no path of its own; part of <a href={prefix.value + "/db"}>/db</a>
+              </td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </section>
