@@ -214,10 +214,7 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 		}
 		merged = merged || edited
 	}
-	if err = s.folder.refuse(s.o.sys.SyncDir(s.folder.dir())); err != nil {
-		s.folder.half = true
-	}
-	return merged, err
+	return merged, nil
 }
 
 // completePart writes one part. It merges an edit that was saved meanwhile. After a crash such
@@ -353,7 +350,8 @@ func (s *Store) writeRecord(parts []*part) error {
 	return err
 }
 
-// dropRecord removes the record of a commit, durably.
+// dropRecord removes the record of a commit, durably. Changes of names reach the disk in
+// order, so that this syncs also those of the files.
 func (s *Store) dropRecord() error {
 	err := s.o.sys.Remove(s.folder.dotFile(redoName))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

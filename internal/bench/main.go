@@ -116,7 +116,7 @@ func run(c config) error {
 		return err
 	}
 	defer os.RemoveAll(b.work)
-	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.generate, b.idle, b.page, b.disk, b.etcd} {
+	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
 		if err := part(); err != nil {
 			return err
 		}
