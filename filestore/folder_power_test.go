@@ -527,3 +527,99 @@ func TestKillFolder(t *testing.T) {
 		})
 	}
 }
+
+// TestEditFolder saves an edit of one of the files during a commit to two, in the ways of
+// editors. Neither is lost, and the commit is in both files or in none.
+func TestEditFolder(t *testing.T) {
+	const sample = "[\n  {\"id\": \"1\", \"title\": \"Vet visit\"},\n  {\"id\": \"2\", \"title\": \"School run\"}\n]\n"
+	pace := 11
+	if long() {
+		pace = 1
+	}
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			total, merged, kept, unsure := 0, 0, 0, 0
+			for i, e := range editors {
+				if i < 2 && w.name == "in place" {
+					continue // a mount point cannot be renamed
+				}
+				for _, name := range []string{"a.json", "b.json"} {
+					for from := rand.IntN(pace); ; from += pace {
+						dir := folderOf(t, map[string]string{"a.json": sample, "b.json": sample})
+						path := filepath.Join(dir, name)
+						var end func()
+						begun, base, naps := 0, 0, 0
+						finish := func() {
+							if end != nil && begun >= 0 {
+								begun = -1
+								end()
+							}
+						}
+						m := mortal{dieAt: -1}
+						m.before = func(call int) {
+							switch {
+							case call < 0:
+								if naps++; naps > 5 {
+									finish()
+								}
+							case base == 0 || call-base < from:
+							case end == nil:
+								if now, err := readNow(path); err == nil && strings.Contains(now, "Vet visit") {
+									if f, err := e.begin(path, strings.Replace(now, "Vet visit", "Edited", 1)); err == nil {
+										end, begun = f, call
+									}
+								}
+							case call >= begun+4:
+								finish()
+							}
+						}
+						var err error
+						if failed := m.run(folderWay(w), dir, func(s *Store) {
+							base = m.calls
+							for range 5 {
+								ballet := []byte(`{"id":"2","title":"Ballet"}`)
+								if _, err = s.Commit(context.Background(), s.rev, []storage.Change{{Collection: "a", ID: "2", Value: ballet}, {Collection: "b", ID: "2", Value: ballet}}); !errors.Is(err, storage.ErrConflict) {
+									break
+								}
+							}
+							m.before = nil
+							finish()
+							for range 3 {
+								m.waited += graceWrite
+								s.Load(context.Background())
+							}
+							s.Close()
+						}); failed != nil {
+							t.Fatal(failed)
+						}
+						if end == nil {
+							break // the commit has fewer calls
+						}
+						got, recovering := recoveredFolder(t, w, dir, false)
+						copies, _ := filepath.Glob(path + ".conflict-*")
+						all := text(t, path)
+						for _, c := range copies {
+							all += text(t, c)
+						}
+						switch n := strings.Count(got, "Ballet"); {
+						case !strings.Contains(all, "Edited"):
+							t.Fatalf("%s from call %d: the edit is lost (%v)\n%s", e.name, from, err, all)
+						case n == 1 && !strings.Contains(all[len(text(t, path)):], "Ballet"), err == nil && n != 2:
+							t.Fatalf("%s from call %d: %d of 2 files have the commit (%v)\n%s", e.name, from, n, err, all)
+						case recovering != nil && len(copies) == 0:
+							t.Fatalf("%s from call %d: %v", e.name, from, recovering)
+						}
+						if total++; errors.Is(err, storage.ErrUnsure) {
+							unsure++
+						}
+						if kept += len(copies); len(copies) == 0 {
+							merged++
+						}
+						os.RemoveAll(dir)
+					}
+				}
+			}
+			t.Logf("%d edits: %d merged, %d kept as conflict copies, %d commits in doubt", total, merged, kept, unsure)
+		})
+	}
+}

@@ -219,13 +219,10 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 func (s *service) private() []string {
 	files := []string{s.file}
 	if filestore.IsFolder(s.file) {
-		files, _ = filepath.Glob(filepath.Join(globPattern.ReplaceAllString(s.file, `\$0`), "*.json")) // the pattern is valid
+		files, _ = filepath.Glob(filepath.Join(wildcard.ReplaceAllString(s.file, `\$0`), "*.json")) // the pattern is valid
 	}
 	return append(files, s.own()...)
 }
-
-// globPattern matches what has a meaning in a pattern.
-var globPattern = regexp.MustCompile(`[][*?\\]`)
 
 // own returns the files and folders of the service besides the database.
 func (s *service) own() []string {

@@ -26,6 +26,9 @@ type exportCommand struct {
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
+	if filestore.IsFolder(c.File) {
+		return config.Usagef("%s is a folder, and export writes one file", c.File)
+	}
 	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()})
 	if err != nil {
 		return err

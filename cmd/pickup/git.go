@@ -164,7 +164,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	return nil
 }
 
-// wildcard matches what has a meaning in a pattern of git.
+// wildcard matches what has a meaning in a pattern of git, or of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
 
 // gitPattern returns the pattern of .gitattributes for a path in the repository.
