@@ -84,7 +84,7 @@ export function Review({ name }: { name: string }) {
         )}
       </header>
       {error !== null && <ErrorBox error={error} />}
-      {refusal !== null && records.length === 0 && <ErrorBox error={refusal} title="Not committed" />}
+      {refusal !== null && records.length < Math.max(1, conflicts.length) && <ErrorBox error={refusal} title="Not committed" />}
       {records.length > 0 && <h2 class="offscreen">Conflicts</h2>}
       {records.map(({ collection, id = "" }) => (
         <Conflict
