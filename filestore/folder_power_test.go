@@ -476,7 +476,7 @@ func TestKillFolder(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			commits, every, pace := 2, 97, 3
 			if long() {
-				commits, every, pace = 5, 1, 1
+				commits, every, pace = 5, 7, 1
 			}
 			texts := []string{""}
 			for i := range commits {

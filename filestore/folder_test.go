@@ -297,6 +297,13 @@ func TestFolderLocks(t *testing.T) {
 	if err := open("e.json"); err != nil || text(t, filepath.Join(dir, "c.json")) != "[]" || text(t, filepath.Join(dir, "new.json")) != "[]" {
 		t.Errorf("a record of a commit is not completed: %v", err)
 	}
+	put(t, filepath.Join(dir, "late.json"), "[]")
+	put(t, filepath.Join(dir, ".pickup.redo"), folderRecord("newer"))
+	link := filepath.Join(t.TempDir(), "late.json")
+	os.Symlink(filepath.Join(dir, "late.json"), link)
+	if s, err := Open(t.Context(), link, Options{}); err != nil || s.Close() != nil || text(t, filepath.Join(dir, "newer.json")) != "[]" {
+		t.Errorf("a record next to the file that a link leads to is not completed: %v", err)
+	}
 	os.Symlink(filepath.Join(dir, "d.json"), filepath.Join(dir, "link.json"))
 	for _, name := range []string{"../x", "db", "link", "new/x"} {
 		put(t, filepath.Join(dir, ".pickup.redo"), folderRecord(name))

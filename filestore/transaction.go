@@ -439,7 +439,7 @@ func (f *dataFile) completeRecord(ctx context.Context) error {
 	if !f.exists(d.dotFile(redoName)) {
 		return nil
 	}
-	s := &Store{path: filepath.Dir(f.path), o: new(*f.o), feed: storage.NewFeed(1, keepBatches)}
+	s := &Store{path: f.dir(), o: new(*f.o), feed: storage.NewFeed(1, keepBatches)}
 	err := s.enterFolder(ctx)
 	f.warnings = append(f.warnings, s.warningsLocked()...)
 	return errors.Join(err, s.closeFilesLocked())
