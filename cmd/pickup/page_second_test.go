@@ -269,6 +269,8 @@ func reviewFlow(p *pageTest) {
 	p.clickText("Undo")
 	p.isSample()
 
+	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("undo of")`) // the file has it before requests see it
+
 	// Both have changed the title: the form asks, and nothing is committed before.
 	p.api("PUT", "/_/sessions/agent", `{"keep": true, "from": "now"}`, 200)
 	p.api("PATCH", "/_/s/agent/schedules/4", `{"title": "By the agent", "passenger": "Amara"}`, 200)
