@@ -167,6 +167,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 			p.New, p.Size = new(p.next.Sum()), p.next.Size()
 		}
 	}
+	defer s.release(parts)
 	// Make the record durable.
 	if err = s.writeRecord(parts); err == nil {
 		// Write each file in its way.
@@ -185,23 +186,13 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 	if err != nil {
 		return false, s.folder.refuse(err)
 	}
-	s.showWritten(ctx, parts)
+	s.showWritten(parts)
 	return merged, nil
 }
 
 // complete writes the parts of a commit that is decided. It sets half if it has failed in the
 // middle.
 func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err error) {
-	defer func() {
-		for _, p := range parts {
-			if p.file != nil && s.find(p.Member) == nil { // it is served when all is complete
-				p.file.lock.release()
-				p.file.displaced.removeOld(true)
-				s.folder.warnings = append(s.folder.warnings, p.file.warnings...)
-				p.file = nil
-			}
-		}
-	}()
 	for i, p := range parts {
 		edited, err := s.completePart(ctx, p)
 		for n := 0; i > 0 && n < 10 && isAny(err, errMovedOn, storage.ErrBusy); n++ { // an edit is being saved
@@ -215,6 +206,18 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 		merged = merged || edited
 	}
 	return merged, nil
+}
+
+// release gives back the files of parts that are not served.
+func (s *Store) release(parts []*part) {
+	for _, p := range parts {
+		if p.file != nil && s.find(p.Member) == nil {
+			p.file.lock.release()
+			p.file.displaced.removeOld(true)
+			s.folder.warnings = append(s.folder.warnings, p.file.warnings...)
+			p.file = nil
+		}
+	}
 }
 
 // completePart writes one part. It merges an edit that was saved meanwhile. After a crash such
@@ -293,7 +296,7 @@ func (f *dataFile) lookAgain(next *document.Document) (err error) {
 }
 
 // showWritten makes what was written to the files the contents.
-func (s *Store) showWritten(ctx context.Context, parts []*part) {
+func (s *Store) showWritten(parts []*part) {
 	for _, f := range s.files {
 		if !f.unsynced {
 			f.doc = f.target.doc
@@ -303,8 +306,9 @@ func (s *Store) showWritten(ctx context.Context, parts []*part) {
 		}
 	}
 	for _, p := range parts {
-		if p.next != nil && s.find(p.Member) == nil {
-			s.admit(ctx, p.Member, false)
+		if i, served := s.place(p.Member); p.next != nil && p.file != nil && !served {
+			p.file.doc, p.file.opened = p.file.target.doc, true
+			s.setFiles(slices.Insert(slices.Clone(s.files), i, p.file))
 		}
 	}
 }
@@ -404,6 +408,7 @@ func (s *Store) redo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: cannot complete the change of several files in %s: %w", storage.ErrReadOnly, filepath.Join(s.path, ".pickup"+redoName), disk.Cause(err))
 	}
+	defer s.release(parts)
 	if _, err = s.complete(ctx, parts); err == nil {
 		err = s.dropRecord()
 	}
@@ -414,7 +419,7 @@ func (s *Store) redo(ctx context.Context) error {
 		s.folder.warn("a change of several files of %s that was interrupted has been completed", s.path)
 	}
 	if s.folder.opened {
-		s.showWritten(ctx, parts)
+		s.showWritten(parts)
 		s.editedLocked()
 	}
 	return nil
