@@ -15,7 +15,7 @@ var floors = []string{
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe internal/source filestore etcdstore",
-	"internal/fake internal/har internal/lint server/auth server/openapi server/page",
+	"internal/fake internal/har internal/lint server/agents server/auth server/openapi server/page",
 	"server/internal/problem server/internal/static",
 	"server/internal/requestlog",
 	"server/internal/live server/simulate",
@@ -30,6 +30,8 @@ var programs = []string{"etcdstore/etcdtest", "internal/notices", "internal/rele
 // owners lists the only packages that import what a path begins with.
 var owners = []struct{ path, packages string }{
 	{path: "github.com/gin-gonic/", packages: "server"},
+	{path: "github.com/modelcontextprotocol/", packages: "server/agents"},
+	{path: "github.com/google/jsonschema-go/", packages: "server/agents"},
 	{path: "github.com/evanw/esbuild/", packages: "server/page/build"},
 	{path: "github.com/fsnotify/", packages: "filestore filestore/internal/disk"},
 	{path: "github.com/pkg/xattr", packages: "filestore/internal/disk"},

@@ -73,8 +73,10 @@ func Handler(db *database.DB, o Options) http.Handler {
 	}
 	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.checkPreferences, s.simulate)
 	r.NoRoute(s.notFound)
+	s.agents = s.newAgents()
 	s.register(r)
-	return &front{s, r}
+	s.front = &front{s, r}
+	return s.front
 }
 
 // A front is the handler in front of Gin. It takes off what a path has before the

@@ -39,7 +39,7 @@ func (s *server) crossOrigin() gin.HandlerFunc {
 		h := c.Writer.Header()
 		h["Vary"] = varyOrigin
 		origin := c.Request.Header.Get("Origin")
-		if strings.HasPrefix(c.FullPath(), openapi.RequestsPath) {
+		if path := c.FullPath(); strings.HasPrefix(path, openapi.RequestsPath) || strings.HasPrefix(path, openapi.MCPPath) {
 			if isElsewhere(c.Request) {
 				s.fail(c, requestsForbidden())
 			}

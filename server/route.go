@@ -38,6 +38,7 @@ type route struct {
 	get, post, put, patch, delete handler
 	query                         handler // like get, with a condition in the body
 	takes                         takes
+	reads                         bool   // its POST may only read
 	outside                       bool   // it is not a resource of sessions
 	acceptPatch                   string // the media types of a patch
 }
@@ -98,7 +99,7 @@ func (r *route) handler(method string) handler {
 func (r *route) allow(readOnly bool) string {
 	var list []string
 	for _, method := range methods {
-		if method == http.MethodOptions || r.handler(method) != nil && !(readOnly && !isSafe(method)) {
+		if method == http.MethodOptions || r.handler(method) != nil && !(readOnly && !isSafe(method) && !r.reads) {
 			list = append(list, method)
 		}
 	}
@@ -122,6 +123,8 @@ func (s *server) offers(path string) bool {
 		return s.Metrics != nil
 	case below && name == "findings":
 		return s.Findings != nil
+	case path == openapi.MCPPath:
+		return s.agents != nil
 	case below && name == "requests":
 		return s.Requests
 	case path == openapi.PagePath || below && name == "page":

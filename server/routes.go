@@ -76,6 +76,7 @@ var routes = []route{
 	{path: openapi.HoldsPath, get: (*request).listHolds},
 	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, takes: takes{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.
+	{path: openapi.MCPPath, post: (*request).mcp, reads: true},
 	{path: openapi.LLMsPath, get: (*request).llms}, // for agents
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
 	{path: openapi.TypesPath, get: (*request).types, outside: true},

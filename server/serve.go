@@ -66,7 +66,7 @@ func (req *request) serve(choices []*route) error {
 	if method == http.MethodOptions {
 		return req.sendOptions(route)
 	}
-	if p := req.refuseWrites(); p != nil && !isSafe(method) {
+	if p := req.refuseWrites(); p != nil && !isSafe(method) && !route.reads {
 		return p.With("Allow", route.allow(true))
 	}
 	if err := req.checkParameters(route); err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -219,7 +220,9 @@ type server struct {
 	simulation   simulation
 	metrics      *Metrics // Options.Metrics, or others that nobody sees
 	requests     *requestlog.Log
-	service      []link // the service's own resources, for the index
+	front        http.Handler
+	agents       func(readOnly bool) http.Handler // of MCP; nil: none
+	service      []link                           // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
 	unknown      sync.Map      // what logUnknown has logged, by [2]string
 	unknownCount atomic.Int32  // of these

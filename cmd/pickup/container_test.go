@@ -47,7 +47,7 @@ func TestContainer(t *testing.T) {
 
 func testImage(t *testing.T, i *image) {
 	t.Logf("%.1f MB", float64(i.size)/1e6)
-	if i.size > 30e6 {
+	if i.size > 33.5e6 {
 		t.Errorf("the image has %d bytes", i.size)
 	}
 	if !strings.Contains(i.notices, "github.com/gin-gonic/gin v1") {

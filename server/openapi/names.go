@@ -26,6 +26,7 @@ const (
 	HoldsPath     = "/_/holds"
 	ReleasePath   = "/_/release"
 	SessionsPath  = "/_/sessions"
+	MCPPath       = "/_/mcp"
 	LLMsPath      = "/_/llms.txt"
 )
 

@@ -1,0 +1,226 @@
+//go:build !nomcp
+
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"pickup/internal/database"
+	"pickup/internal/storage"
+	"pickup/server/agents"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
+	"pickup/server/openapi"
+)
+
+// newAgents returns a function that returns the handler of MCP requests for users who may
+// write, and for others.
+func (s *server) newAgents() func(readOnly bool) http.Handler {
+	o := agents.Options{Version: s.Version, MaxBody: s.MaxBody, Requests: s.Requests, Simulate: s.Simulate != nil}
+	all := agents.Handler(o)
+	o.ReadOnly = true
+	reading := agents.Handler(o)
+	return func(readOnly bool) http.Handler {
+		if readOnly {
+			return reading
+		}
+		return all
+	}
+}
+
+// mcp serves POST /_/mcp: the tools of an agent, by the Model Context Protocol. The path says
+// on what it works: the database, or a session, which waits for a person.
+func (req *request) mcp() error {
+	text, err := req.readText()
+	if err != nil {
+		return err
+	}
+	if req.session != nil {
+		req.sessions.mu.Lock()
+		req.sessions.keepLocked(req.session)
+		req.sessions.mu.Unlock()
+	}
+	a := &agent{request: req, id: requestIDOf(req.Context)}
+	defer a.end()
+	r := req.Request.WithContext(agents.With(req.Request.Context(), a))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	req.agents(req.refuseWrites() != nil).ServeHTTP(req.Writer, r)
+	return nil
+}
+
+// An agent is the request of an agent. It ends after the calls of its tools.
+type agent struct {
+	*request
+	id string // of the request
+
+	mu   sync.RWMutex // held by calls for reading
+	done bool         // guarded by mu
+}
+
+func (a *agent) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.done = true
+}
+
+// Session implements agents.Service.
+func (a *agent) Session() string {
+	if a.session == nil {
+		return ""
+	}
+	return a.session.name
+}
+
+// ReviewURL implements agents.Service.
+func (a *agent) ReviewURL() string {
+	u, _ := url.Parse(urlOf(a.Request)) // it was parsed before
+	return u.Scheme + "://" + u.Host + openapi.PagePath + "/#/_/sessions"
+}
+
+// IsObject implements agents.Service.
+func (a *agent) IsObject(name string) bool { return memberOf(a.db.Snapshot(), name) == object }
+
+// Do implements agents.Service. It sends the request through the handler, as the agent, so
+// that there is one implementation of reads, limits and errors.
+func (a *agent) Do(method, path string, body any) (http.Header, []byte, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.done {
+		return nil, nil, context.Canceled
+	}
+	below, _, _ := strings.Cut(strings.TrimPrefix(path, "/_/"), "?")
+	below, _, _ = strings.Cut(below, "/")
+	if !strings.HasPrefix(path, "/_/") {
+		path = a.Prefix + path
+	}
+	if a.session != nil && below != "sessions" && below != "requests" && below != "findings" && below != "types.d.ts" {
+		path = sessionPrefix + a.session.name + path
+	}
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%q is not a path", path)
+	}
+	r := &http.Request{Method: method, URL: u, RequestURI: path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, TLS: a.Request.TLS,
+		Host: a.Request.Host, RemoteAddr: a.Request.RemoteAddr, Header: http.Header{pageHeader: {"1"}}, Body: http.NoBody} // not simulated, not recorded
+	for _, name := range []string{"Authorization", "User-Agent"} {
+		if v := a.Request.Header[name]; v != nil {
+			r.Header[name] = v
+		}
+	}
+	if body != nil {
+		text := httpx.Marshal(body)
+		r.Header.Set("Content-Type", openapi.JSONType)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	}
+	w := &answer{header: make(http.Header)}
+	a.front.ServeHTTP(w, r.WithContext(context.WithValue(a.Request.Context(), placeKey{}, (*place)(nil)))) // it has its own place
+	if w.status >= http.StatusBadRequest {
+		return nil, nil, agents.Fault(w.body.Bytes())
+	}
+	return w.header, bytes.TrimSpace(w.body.Bytes()), nil
+}
+
+// An answer keeps the answer to a request of Do.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *answer) Header() http.Header         { return w.header }
+func (w *answer) WriteHeader(status int)      { w.status = status }
+func (w *answer) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// Write implements agents.Service.
+func (a *agent) Write(changes []agents.Change, try bool) (records []json.RawMessage, rev string, err error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if p := a.refuseWrites(); p != nil || a.done {
+		return nil, "", agents.Fault(httpx.Marshal(cmp.Or(p, problem.New(http.StatusServiceUnavailable, "The request has ended."))))
+	}
+	update := a.db.Update
+	if try {
+		update = a.db.Preview
+	}
+	var faults []string
+	snap, err := update(database.WithRequest(a.Request.Context(), a.id), func(tx *database.Tx) error {
+		records, faults = nil, nil
+		for i, ch := range changes {
+			tx.Within(func(pointer string) string { return "/changes/" + strconv.Itoa(i) + "/record" + pointer })
+			r, err := a.change(tx, ch)
+			if err == nil {
+				records = append(records, json.RawMessage(r.Value))
+				continue
+			}
+			p, _ := problem.Of(err, keeper(a.server.db))
+			if p.Status >= http.StatusInternalServerError && p.Line == 0 {
+				return err
+			}
+			faults = append(faults, fmt.Sprintf("changes[%d] (%s %s %s): %v", i, ch.Op, ch.Collection, ch.ID, agents.Fault(httpx.Marshal(p))))
+		}
+		if faults != nil {
+			return errRefused
+		}
+		return nil
+	})
+	if err == errRefused {
+		return nil, "", errors.New("nothing was stored:\n" + strings.Join(faults, "\n"))
+	}
+	if err != nil {
+		p, cause := problem.Of(err, keeper(a.server.db))
+		if cause != nil {
+			a.Log.Error("request failed", "id", a.id, "error", cause)
+		}
+		return nil, "", agents.Fault(httpx.Marshal(p))
+	}
+	return records, live.EventID(a.db.Run(), snap.Rev()), nil
+}
+
+var errRefused = errors.New("changes were refused")
+
+// modes are how the operations of agents.Change write.
+var modes = map[string]database.Mode{"create": database.Create, "update": database.Merge, "replace": database.Replace}
+
+// change makes a change.
+func (a *agent) change(tx *database.Tx, ch agents.Change) (r *database.Record, err error) {
+	mode, ok := modes[ch.Op]
+	what := memberOf(tx.Snapshot(), ch.Collection)
+	switch {
+	case !ok && ch.Op != "delete":
+		return nil, problem.WrongShape("the field op must be create, update, replace or delete")
+	case what == nothing:
+		return nil, a.noCollection(tx.Snapshot(), ch.Collection)
+	case what == object && (ch.ID != "" || ch.Op == "create" || !ok):
+		return nil, problem.WrongShape("the object " + ch.Collection + " has no ids, and can be updated or replaced")
+	case what == array && ch.ID == "" && ch.Op != "create":
+		return nil, problem.WrongShape("the field id is missing")
+	}
+	if ok {
+		var b *body
+		if b, err = parseBody(ch.Record, a.MaxDepth); err == nil && b.array {
+			err = problem.WrongShape("record must be an object")
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err = tx.Put(mode, ch.Collection, ch.ID, b.objects[0])
+	} else {
+		r, err = tx.Delete(ch.Collection, ch.ID)
+	}
+	if errors.Is(err, storage.ErrNotFound) {
+		err = noRecord(tx.Snapshot(), ch.Collection, ch.ID)
+	}
+	return r, err
+}

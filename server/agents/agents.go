@@ -1,0 +1,107 @@
+// Package agents serves coding agents by the Model Context Protocol. Its tools read by
+// requests to the API, so they have its rules, limits and errors, and write by one
+// transaction; text.go makes their answers short.
+package agents
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Service is the API as the request of an agent sees it.
+type Service interface {
+	// Do sends a request. A path below /_/ is one of the service.
+	Do(method, path string, body any) (header http.Header, text []byte, err error)
+
+	// Write makes changes, all or none, or tries them. It returns the records as stored.
+	Write(changes []Change, try bool) (records []json.RawMessage, rev string, err error)
+
+	// Session returns the session in which the agent works, "" if it is none.
+	Session() string
+
+	// IsObject reports whether a name is the name of an object, not of a collection.
+	IsObject(name string) bool
+
+	// ReviewURL returns what a person opens to commit a session.
+	ReviewURL() string
+}
+
+// A Change is what is to be done to a record, or to an object, which has no id.
+type Change struct {
+	Op         string          `json:"op" jsonschema:"create, update, replace or delete"`
+	Collection string          `json:"collection"`
+	ID         string          `json:"id,omitempty"`
+	Record     json.RawMessage `json:"record,omitempty" jsonschema:"all fields of a new record, those that change in an update"`
+}
+
+// Options say which tools there are.
+type Options struct {
+	Version                      string
+	MaxBody                      int64 // bytes
+	ReadOnly, Requests, Simulate bool
+}
+
+const instructions = `pickup serves a JSON file as the REST API of the front end that you work on. Begin with describe. ` +
+	`Prefer fields and limit to long answers. A write is checked by the rules; a refusal names every fault and often what was meant.`
+
+type serviceKey struct{}
+
+// With returns a context for a request to a Handler, whose tools work on s.
+func With(ctx context.Context, s Service) context.Context {
+	return context.WithValue(ctx, serviceKey{}, s)
+}
+
+// Handler returns a handler of MCP requests by streamable HTTP. It has no state.
+func Handler(o Options) http.Handler {
+	m := mcp.NewServer(&mcp.Implementation{Name: "pickup", Version: o.Version}, &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
+	add(m, true, "describe", "Lists the collections with their fields as TypeScript and their relations, and says what becomes of your writes. With a collection: its JSON Schema.", describe)
+	add(m, true, "query", "Reads records, filtered, sorted, in parts. Long texts are cut; with id one record is whole.", query)
+	add(m, true, "changes", "Lists what has changed: in a session what is not committed, else the latest revisions.", changes)
+	add(m, true, "check", "Lists what breaks a rule in the file, with line, column and what was probably meant.", check)
+	if o.Requests {
+		add(m, true, "requests", "Lists the latest requests of the front end, the newest first, and why one was refused. With id: one with its bodies.", requests)
+	}
+	if !o.ReadOnly {
+		add(m, false, "write", "Creates, updates (merges fields), replaces and deletes records: all or none, in one transaction.", write)
+		add(m, false, "undo", "Reverts the newest change through the API, or the one with a revision.", undo)
+		add(m, false, "generate", "Adds made-up records that fit the rules.", generate)
+		if o.Simulate {
+			add(m, false, "simulate", "Sets the rules for slow, failing and fixed answers in place of earlier ones; an empty list removes them.", simulate)
+		}
+	}
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: o.MaxBody})
+}
+
+// add adds a tool. Its error is text for the agent.
+func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service, In) (string, error)) {
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}}})
+	if err != nil {
+		panic(err) // a type of this package is none of JSON
+	}
+	tool := &mcp.Tool{Name: name, Description: about, InputSchema: schema}
+	if reads {
+		tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	}
+	m.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s, _ := ctx.Value(serviceKey{}).(Service)
+		var in In
+		d := json.NewDecoder(strings.NewReader(cmp.Or(string(r.Params.Arguments), "{}"))) // as they are: 1.10 stays
+		d.DisallowUnknownFields()
+		text, err := "", d.Decode(&in)
+		if err == nil {
+			text, err = run(s, in)
+		}
+		if err != nil {
+			text = err.Error()
+		}
+		return &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: clip(text)}}}, nil
+	})
+}

@@ -1,0 +1,273 @@
+package agents
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const (
+	usual = 20 // records, unless the agent asks for more
+	most  = 200
+)
+
+// get reads a resource into v.
+func get(s Service, path string, v any) (http.Header, error) {
+	h, text, err := s.Do(http.MethodGet, path, nil)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	return h, err
+}
+
+// text returns the answer to a request.
+func text(s Service, method, path string, body any) (string, error) {
+	_, t, err := s.Do(method, path, body)
+	return string(t), err
+}
+
+type describeInput struct {
+	Collection string `json:"collection,omitempty"`
+}
+
+func describe(s Service, in describeInput) (string, error) {
+	if in.Collection != "" {
+		return text(s, http.MethodGet, "/_/schemas/"+url.PathEscape(in.Collection), nil)
+	}
+	var status struct {
+		Mode                 struct{ ReadOnly bool }
+		File                 struct{ State, Detail string }
+		Findings             struct{ Count int }
+		Collections, Objects []struct {
+			Name, Key string
+			Count     int
+		}
+		Relations []struct{ From, Member, To, Expand string }
+	}
+	if _, err := get(s, "/_/status", &status); err != nil {
+		return "", err
+	}
+	types, err := text(s, http.MethodGet, "/_/types.d.ts", nil)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	switch {
+	case status.Mode.ReadOnly:
+		b.WriteString("You may only read.\n")
+	case s.Session() != "":
+		fmt.Fprintf(&b, "You work in the session %s, a copy of the database. A person commits your changes at %s; until then only requests below /_/s/%[1]s see them.\n", s.Session(), s.ReviewURL())
+	default:
+		b.WriteString("Your writes go into the file at once. undo takes them back.\n")
+	}
+	if status.File.State == "broken" {
+		b.WriteString(status.File.Detail + "\n")
+	}
+	if n := status.Findings.Count; n > 0 {
+		fmt.Fprintf(&b, "The file has %d findings: see check.\n", n)
+	}
+	for _, c := range status.Collections {
+		fmt.Fprintf(&b, "%s: %d records, the id is %s\n", c.Name, c.Count, c.Key)
+	}
+	for _, o := range status.Objects {
+		fmt.Fprintf(&b, "%s: an object\n", o.Name)
+	}
+	for _, r := range status.Relations {
+		fmt.Fprintf(&b, "%s.%s refers to %s (embed=%s)\n", r.From, r.Member, r.To, r.Expand)
+	}
+	return b.String() + recordTypes(types), nil
+}
+
+type queryInput struct {
+	Collection string `json:"collection" jsonschema:"a collection or object"`
+	ID         string `json:"id,omitempty"`
+	Where      string `json:"where,omitempty" jsonschema:"filters as in a URL: status=Canceled&price:gte=10&q=text"`
+	Sort       string `json:"sort,omitempty" jsonschema:"as in -price,title"`
+	Fields     string `json:"fields,omitempty" jsonschema:"as in id,driver.name"`
+	Embed      string `json:"embed,omitempty" jsonschema:"relations to add"`
+	Start      int    `json:"start,omitempty" jsonschema:"the first record, from 0"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
+}
+
+func query(s Service, in queryInput) (string, error) {
+	if in.Collection == "" {
+		return "", errors.New("collection is missing: describe lists them")
+	}
+	q, err := url.ParseQuery(in.Where)
+	if err != nil {
+		return "", fmt.Errorf("where is not a query as in a URL: %w", err)
+	}
+	for name, value := range map[string]string{"_sort": in.Sort, "_fields": in.Fields, "_embed": in.Embed} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	path := "/" + url.PathEscape(in.Collection)
+	if in.ID != "" || s.IsObject(in.Collection) {
+		if in.ID != "" {
+			path += "/" + url.PathEscape(in.ID)
+		}
+		return text(s, http.MethodGet, path+"?"+q.Encode(), nil)
+	}
+	q.Set("_start", strconv.Itoa(in.Start))
+	q.Set("_limit", strconv.Itoa(limit(in.Limit)))
+	var records []json.RawMessage
+	h, err := get(s, path+"?"+q.Encode(), &records)
+	if err != nil {
+		return "", err
+	}
+	lines, shown := list(records)
+	head, total := fmt.Sprintf("%d of %s records", shown, h.Get("X-Total-Count")), h.Get("X-Total-Count")
+	if n, _ := strconv.Atoi(total); in.Start+shown < n && shown > 0 {
+		head += fmt.Sprintf("; the next begin at start=%d", in.Start+shown)
+	}
+	return head + "\n" + lines, nil
+}
+
+func limit(n int) int { return min(max(cmp.Or(n, usual), 1), most) }
+
+type limitInput struct {
+	Limit int `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
+}
+
+// A change is one of a session or of a revision.
+type change struct {
+	Collection, ID, Op string
+	Before, After      json.RawMessage
+}
+
+func changes(s Service, in limitInput) (string, error) {
+	var b strings.Builder
+	if s.Session() != "" {
+		var all []change
+		_, err := get(s, "/_/sessions/"+s.Session()+"/changes", &all)
+		fmt.Fprintf(&b, "%d changes are not committed\n", len(all))
+		for _, c := range all[:min(len(all), limit(in.Limit))] {
+			c.write(&b)
+		}
+		return b.String(), err
+	}
+	var revisions []struct {
+		Rev, At, By, Session string
+		Changes              []change
+		Collections          map[string]int
+	}
+	_, err := get(s, "/_/changes?_limit="+strconv.Itoa(limit(in.Limit)), &revisions)
+	for _, r := range revisions {
+		fmt.Fprintln(&b, strings.TrimSpace(strings.Join([]string{r.Rev, r.At, r.By, r.Session}, " ")))
+		for _, c := range r.Changes {
+			c.write(&b)
+		}
+		for name, n := range r.Collections {
+			fmt.Fprintf(&b, "%d changes in %s\n", n, name)
+		}
+	}
+	return b.String(), err
+}
+
+func check(s Service, _ struct{}) (string, error) {
+	var findings []struct {
+		File, Pointer, Detail, Suggestion string
+		Line, Column                      int
+	}
+	h, err := get(s, "/_/findings?_start=0&_end=50", &findings)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s findings\n", h.Get("X-Total-Count"))
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s:%d:%d: %s %s", f.File, f.Line, f.Column, f.Pointer, f.Detail)
+		if f.Suggestion != "" {
+			fmt.Fprintf(&b, "; did you mean %q?", f.Suggestion)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+type requestsInput struct {
+	ID     string `json:"id,omitempty"`
+	Failed bool   `json:"failed,omitempty" jsonschema:"only those that were refused or failed"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+func requests(s Service, in requestsInput) (string, error) {
+	if in.ID != "" {
+		return text(s, http.MethodGet, "/_/requests/"+url.PathEscape(in.ID), nil)
+	}
+	var all []struct {
+		ID, At, Method, Path, Query, Simulated string
+		Status                                 int
+		Problem                                json.RawMessage
+	}
+	_, err := get(s, "/_/requests", &all)
+	var b strings.Builder
+	n := limit(in.Limit)
+	for _, r := range all {
+		if in.Failed && r.Status != 0 && r.Status < http.StatusBadRequest {
+			continue
+		}
+		if n--; n < 0 {
+			break
+		}
+		if r.Query != "" {
+			r.Path += "?" + r.Query
+		}
+		fmt.Fprintf(&b, "%s %s %s %s %d %s", r.ID, r.At, r.Method, r.Path, r.Status, r.Simulated)
+		if r.Problem != nil {
+			b.WriteString(strings.ReplaceAll(Fault(r.Problem).Error(), "\n", " | "))
+		}
+		b.WriteByte('\n')
+	}
+	return cmp.Or(b.String(), "no requests"), err
+}
+
+type writeInput struct {
+	Changes []Change `json:"changes"`
+	Try     bool     `json:"try,omitempty" jsonschema:"answer as the write would, and store nothing"`
+}
+
+func write(s Service, in writeInput) (string, error) {
+	if len(in.Changes) == 0 {
+		return "", errors.New("changes is missing or empty: nothing was stored")
+	}
+	records, rev, err := s.Write(in.Changes, in.Try)
+	if err != nil {
+		return "", err
+	}
+	head := "stored as revision " + rev
+	if in.Try {
+		head = "not stored: this is what the write would do"
+	}
+	lines, _ := list(records)
+	return head + "\n" + lines, nil
+}
+
+type undoInput struct {
+	Rev string `json:"rev,omitempty" jsonschema:"as in changes, or in the answer to write"`
+}
+
+func undo(s Service, in undoInput) (string, error) { return text(s, http.MethodPost, "/_/undo", in) }
+
+type generateInput struct {
+	Collections map[string]int `json:"collections" jsonschema:"how many records, as in {\"posts\": 50}"`
+	Seed        *int           `json:"seed,omitempty" jsonschema:"the same makes the same records"`
+}
+
+func generate(s Service, in generateInput) (string, error) {
+	return text(s, http.MethodPost, "/_/generate", in)
+}
+
+type simulateInput struct {
+	Rules []map[string]any `json:"rules" jsonschema:"as in {\"path\": \"/posts/**\", \"methods\": [\"POST\"], \"code\": 503, \"times\": 1, \"delay\": \"500\", \"body\": {}}"`
+}
+
+func simulate(s Service, in simulateInput) (string, error) {
+	return text(s, http.MethodPut, "/_/simulate", in.Rules)
+}
