@@ -133,6 +133,39 @@ func axeOfScreens(p *pageTest) {
 			p.clickText("Add a field…")
 			p.until(`document.querySelector("dialog #field-name")`)
 		}},
+		{name: "more", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("main [aria-label=More]")
+			p.until(`document.activeElement.closest(".menu")`)
+		}},
+		{name: "import", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("main [aria-label=More]")
+			p.clickText("Import…")
+			p.fill("#import-text", "[{\"title\": 5}]")
+			p.until(`document.querySelector("dialog .faults")`)
+		}},
+		{name: "import-text", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("main [aria-label=More]")
+			p.clickText("Import…")
+			p.until(`document.querySelector("#import-text")`)
+		}},
+		{name: "made-up", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("main [aria-label=More]")
+			p.clickText("Add made-up records…")
+			p.until(`document.querySelector("dialog .made")`)
+		}},
+		{name: "schema", hash: "#/schedules", noPhone: true, act: func() {
+			p.click("main [aria-label=More]")
+			p.clickText("Schema")
+			p.until(`document.querySelector("dialog tbody tr")`)
+		}},
+		{name: "new-collection", hash: "#/", noPhone: true, act: func() {
+			p.click(".nav [aria-label='New collection']")
+			p.until(`document.querySelector("#collection-name")`)
+		}},
+		{name: "sender", hash: "#/_/requests/new", act: func() {
+			p.click(".sender [type=submit]")
+			p.until(`document.querySelector(".answers section")`)
+		}},
 		{name: "refused-query", hash: "#/schedules?_limt=3", act: func() { p.until(`document.querySelector("main [role=alert]")`) }},
 		{name: "nothing", hash: "#/nothing", act: func() { p.sees("There is no collection") }},
 		{name: "nearest", hash: "#/schedule", act: func() { p.sees("Did you mean") }},
@@ -191,7 +224,7 @@ func (p *pageTest) checkStates(states []axeState) {
 		if state.act != nil {
 			state.act()
 		}
-		onPhone := !state.noPhone && (long() || slices.Contains([]string{"overview", "table", "record", "requests", "merge"}, state.name))
+		onPhone := !state.noPhone && (long() || slices.Contains([]string{"overview", "table", "record", "requests", "merge", "sender", "review"}, state.name))
 		p.accessible(state.name, onPhone)
 		if state.after != nil {
 			state.after()

@@ -119,6 +119,8 @@ func TestPage(t *testing.T) {
 		{"hostile", hostileFlow},
 		{"hands", handsFlow},
 		{"menus", menusFlow},
+		{"data", dataFlow},
+		{"sender", senderFlow},
 		{"overview", overviewFlow},
 		{"live", liveFlow},
 		{"query", queryFlow},
@@ -1225,7 +1227,11 @@ func logFlow(p *pageTest) {
 	p.until(lines + ` === 5`)
 	p.clickText("/schedules/5")
 	p.clickText("Send again")
+	p.until(`document.querySelectorAll(".answers .s2").length === 2`)
 	p.isSample()
+	p.press("Escape")
+	p.until(`!document.querySelector(".panel")`)
+	p.clickText("/schedules/5")
 	p.clickText("Open the record")
 	p.until(`location.hash === "#/schedules/5" && document.querySelector("#member-title")`)
 	p.api("PATCH", "/schedules/5", `{"accessToken": "s3cr3t"}`, 200)
@@ -1235,7 +1241,7 @@ func logFlow(p *pageTest) {
 	p.until(`document.querySelector(".panel pre")?.textContent.includes("In a session")`)
 	p.want(`[...document.querySelectorAll(".panel a")].some(e => e.textContent.startsWith("Open the record"))`, "false") // not this one
 	p.clickText("Send again")
-	p.until(`document.querySelector(".toasts")?.textContent.includes("200 in")`)
+	p.until(`document.querySelectorAll(".answers .s2").length === 2`)
 	p.press("Escape")
 	p.until(`document.activeElement.textContent === "/_/s/alice/schedules/5"`)
 	p.clickText("/schedules/5")

@@ -8,7 +8,7 @@ import { collections, isReadOnly, objects, status } from "./data/catalog.ts";
 import { focusScreen } from "./focus.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
-import { bundle } from "./lazy.tsx";
+import { bundle, withTools } from "./lazy.tsx";
 import { broken, connection } from "./data/live.ts";
 import { href, route } from "./route.ts";
 import { shownTools } from "./tool_list.ts";
@@ -79,7 +79,22 @@ function Contents() {
       <ul>
         <Item address="#/" icon="home" name="Overview" isCurrent={path.length === 0} />
       </ul>
-      {collections.value.length > 0 && <h2>Collections</h2>}
+      {collections.value.length > 0 && (
+        <div class="nav-head">
+          <h2>Collections</h2>
+          {!isReadOnly.value && (
+            <Button
+              kind="quiet"
+              icon="plus"
+              label="New collection"
+              onClick={() => {
+                isMenuOpen.value = false;
+                withTools((tools) => tools.showNewCollection());
+              }}
+            />
+          )}
+        </div>
+      )}
       <ul>
         {collections.value.map((c) => (
           <Item key={c.name} address={href([c.name])} icon="table" name={c.name} isCurrent={isShown(c.name)}>

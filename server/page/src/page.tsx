@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get, isSignedOut, messageOf } from "./data/api.ts";
 import { failure, hasObject, load, status } from "./data/catalog.ts";
 import { keepFocusIn } from "./focus.ts";
+import { useFileDrop } from "./drop.ts";
 import { useKeys } from "./keys.tsx";
 import { dialog, isHelpOpen, isPaletteOpen } from "./dialogs.ts";
 import { bundle, Lazy, loadTools } from "./lazy.tsx";
@@ -116,6 +117,7 @@ function skipToContents(event: Event): void {
 
 function Page() {
   useKeys();
+  useFileDrop();
   const { path } = route.value;
   const title = path[0] === "_" ? (path[1] ?? "") : path.join(" ") || "overview";
   useEffect(() => {

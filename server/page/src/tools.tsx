@@ -9,7 +9,9 @@ import { Simulation } from "./screens/simulate.tsx";
 
 export { clearBlock, copyBlock, fillDown, pasteBlock } from "./grid/block.ts";
 export { showCellMenu } from "./grid/cell_menu.tsx";
+export { showCollectionMenu, showNewCollection } from "./grid/collection_menu.tsx";
 export { ColumnMenu } from "./grid/column_menu.tsx";
+export { showImport } from "./grid/import.tsx";
 export { KeyHelp } from "./screens/key_help.tsx";
 export { NoCollection } from "./screens/not_found.tsx";
 export { EmptyFile, MadeSchema, OverviewCards } from "./screens/overview_cards.tsx";

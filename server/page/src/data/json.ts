@@ -107,6 +107,18 @@ export function stringify(value: Json | undefined, indent?: number): string {
   return value === undefined ? "" : JSON.stringify(value, null, indent);
 }
 
+export function isJSON(text: string): boolean {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns JSON with line breaks, and other text as it is. */
+export const layOut = (text: string): string => (isJSON(text) ? stringify(parse(text), 2) : text);
+
 export const isNumber = (value: Json | undefined): value is number | Num =>
   typeof value === "number" || value instanceof Num;
 

@@ -9,6 +9,7 @@ export interface RequestText {
   type?: string | undefined;
   tag?: string | undefined; // that the record has to have
   session?: string | undefined;
+  headers?: [name: string, value: string][]; // all that it has, instead of those that follow from the rest
 }
 
 export interface Language {
@@ -24,7 +25,8 @@ function urlOf({ path, session }: RequestText): string {
 const jsonType = "application/json";
 
 /** Returns the headers that a request needs. */
-function headersOf({ body, type = jsonType, tag }: RequestText): [name: string, value: string][] {
+function headersOf({ body, type = jsonType, tag, headers: all }: RequestText): [name: string, value: string][] {
+  if (all) return all;
   const headers: [string, string][] = [];
   if (body) headers.push(["Content-Type", type]);
   if (tag) headers.push(["If-Match", tag]);
@@ -70,7 +72,7 @@ function writeCurl(request: RequestText, user?: string): string {
     if (value !== jsonType) words.push("-H", quote(name + ": " + value));
   }
   if (request.body)
-    words.push((request.type ?? jsonType) === jsonType ? "--json" : "--data-binary", quote(request.body));
+    words.push(headersOf(request).some(([, value]) => value === jsonType) ? "--json" : "--data-binary", quote(request.body));
   if (/[[\]{}]/.test(request.path)) words.push("--globoff");
   words.push(quote(urlOf(request)));
   return words.join(" ");

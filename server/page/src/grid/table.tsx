@@ -7,7 +7,7 @@ import { maxColumns, useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "../icons.tsx";
 import type { Json, Obj } from "../data/json.ts";
-import { Lazy } from "../lazy.tsx";
+import { Lazy, withTools } from "../lazy.tsx";
 import { authorOf, concerns, onChange, onReset, type Revision } from "../data/live.ts";
 import { toast, toastError } from "../messages.tsx";
 import { QueryBar } from "./query_bar.tsx";
@@ -109,6 +109,13 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           ) : (
             <Button kind="quiet" icon="columns" label="Columns" onClick={() => setMenu("")} />
           )}
+          <Button
+            kind="quiet"
+            icon="dots"
+            label="More"
+            aria-haspopup="menu"
+            onClick={({ currentTarget }) => withTools((tools) => tools.showCollectionMenu(currentTarget, rows, shape))}
+          />
           <WriteButton kind="primary" icon="plus" onClick={openNew}>
             New<kbd>N</kbd>
           </WriteButton>

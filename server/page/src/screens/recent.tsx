@@ -6,7 +6,8 @@ import { status } from "../data/catalog.ts";
 import { Author, RevisionTitle } from "./changes.tsx";
 import { hasChanged } from "../data/history.ts";
 import { onChange, onReset, requests, type Revision } from "../data/live.ts";
-import { Method, RequestName, StatusCode } from "./requests.tsx";
+import { Method, RequestName } from "./requests.tsx";
+import { StatusCode } from "./status_code.tsx";
 import { Ago } from "../ui.tsx";
 
 const shown = 5;

@@ -1,17 +1,19 @@
 // The requests of front ends, live, and the rules for simulated answers.
 import type { ComponentChild } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, prefix, read, Refused, session, type Schemas } from "../data/api.ts";
-import { hasCollection, hasObject, isReadOnly, status, whyLocked } from "../data/catalog.ts";
+import { ask, pathOf, prefix, read, session, type Schemas } from "../data/api.ts";
+import { collections, hasCollection, hasObject, isReadOnly, objects, status, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
-import { parse, stringify } from "../data/json.ts";
+import { isJSON, layOut } from "../data/json.ts";
 import { requests, type LoggedRequest } from "../data/live.ts";
-import { toast, toastError } from "../messages.tsx";
+import { toastError } from "../messages.tsx";
 import { PanelEdge } from "../panel_edge.tsx";
 import { paused, pause, pauseWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
 import { go, route } from "../route.ts";
 import { canSimulate, rules } from "../data/simulation.ts";
+import { RequestEditor } from "./request_editor.tsx";
 import { SimulationPanel } from "./simulate.tsx";
+import { StatusCode } from "./status_code.tsx";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Skeleton, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments, useNarrow } from "../ui.tsx";
 
@@ -99,6 +101,9 @@ function Log() {
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
           <Button kind="quiet" icon="trash" label="Clear" onClick={forget} />
+          <Button icon="plus" onClick={() => go("#/_/requests/new")}>
+            New request
+          </Button>
         </header>
         {panel}
         {all === null && <Skeleton count={3} />}
@@ -106,7 +111,7 @@ function Log() {
         {all !== null && all.length > 0 && list.length === 0 && <Empty icon="pulse" title="No matches" />}
         {list.length > 0 && <Table list={list} opened={id} />}
       </main>
-      {id !== undefined && <RequestPanel key={id} id={id} />}
+      {id === "new" ? <NewRequest /> : id !== undefined && <RequestPanel key={id} id={id} />}
     </>
   );
 }
@@ -268,10 +273,6 @@ export function RequestName({ request }: { request: LoggedRequest }) {
   );
 }
 
-export function StatusCode({ status: code }: { status: number }) {
-  return <span class={"status s" + String(code)[0]}>{code || "cut"}</span>;
-}
-
 function agentName(agent = ""): string {
   const known = /curl|node|Go-http|python|HTTPie/i.exec(agent)?.[0];
   return known ?? (agent.includes("Mozilla") ? "browser" : agent.slice(0, 20));
@@ -320,6 +321,33 @@ function RequestPanel({ id }: { id: string }) {
   );
 }
 
+/** A request that nobody has sent yet, to try the API. */
+function NewRequest() {
+  const first = collections.value[0]?.name ?? objects.value[0]?.name;
+  return (
+    <section
+      class="panel"
+      role="dialog"
+      aria-label="New request"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") go("#/_/requests");
+      }}
+    >
+      <PanelEdge />
+      <div class="panel-head">
+        <div class="titles">
+          <h2>New request</h2>
+        </div>
+        <Button kind="quiet" icon="close" label="Close (Esc)" onClick={() => go("#/_/requests")} />
+      </div>
+      <div class="panel-body" tabIndex={0} role="region" aria-label="Details">
+        <RequestEditor request={{ method: "GET", path: first === undefined ? "/" : pathOf(first), session: session.value }} />
+      </div>
+    </section>
+  );
+}
+
 function Details({ request }: { request: Bodies }) {
   const text: RequestText = {
     method: request.method,
@@ -328,10 +356,16 @@ function Details({ request }: { request: Bodies }) {
     type: request.type,
     session: request.session,
   };
+  const [sending, setSending] = useState<"" | "edit" | "now">("");
+  if (sending !== "") {
+    const { status: code, ms } = request,
+      body = request.answer ?? (request.problem ? JSON.stringify(request.problem) : "");
+    return <RequestEditor request={text} former={{ status: code, ms, headers: [], body }} isSent={sending === "now"} />;
+  }
   const { problem } = request;
   return (
     <>
-      <Actions request={request} text={text} />
+      <Actions request={request} text={text} onSend={(isSent) => setSending(isSent ? "now" : "edit")} />
       {request.simulated && (
         <p class="note">
           <Icon name="flask" size={14} />
@@ -402,18 +436,15 @@ function whyNotAgain(request: Bodies): string {
   return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: only part of its body was recorded.";
 }
 
-function Actions({ request, text }: { request: Bodies; text: RequestText }) {
+interface ActionsProps {
+  request: Bodies;
+  text: RequestText;
+  onSend: (isSent: boolean) => void; // or it is edited first
+}
+
+function Actions({ request, text, onSend }: ActionsProps) {
   const place = placeIn(request),
     why = whyNotAgain(request);
-  const again = async () => {
-    const { method, path, body, type, session: name = "" } = text;
-    try {
-      const answer = await ask(method, path, { body, type, session: name });
-      toast(`${answer.status} in ${answer.milliseconds.toFixed(0)} ms`);
-    } catch (error) {
-      toastError(error instanceof Refused ? error.status + ":" : "", error);
-    }
-  };
   return (
     <>
       <div class="row-of wrap">
@@ -424,10 +455,11 @@ function Actions({ request, text }: { request: Bodies; text: RequestText }) {
           </a>
         )}
         {why === "" && (
-          <Button icon="play" onClick={() => void again()}>
+          <Button icon="play" onClick={() => onSend(true)}>
             Send again
           </Button>
         )}
+        <Button onClick={() => onSend(false)}>Edit and send</Button>
         {languages.map((language) => (
           <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
             {language.name}
@@ -451,15 +483,3 @@ function Body({ title, note, text }: { title: string; note: string; text: string
     </>
   );
 }
-
-function isJSON(text: string): boolean {
-  try {
-    parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Returns JSON with line breaks, and other text as it is. */
-const layOut = (text: string): string => (isJSON(text) ? stringify(parse(text), 2) : text);

@@ -1,0 +1,29 @@
+// Files that are dropped on the page: those on a collection are imported.
+import { useEffect } from "preact/hooks";
+import { hasCollection, whyLocked } from "./data/catalog.ts";
+import { withTools } from "./lazy.tsx";
+import { toast } from "./messages.tsx";
+import { route } from "./route.ts";
+
+/** Takes files that are dropped, for which the browser would leave the page. */
+export function useFileDrop(): void {
+  useEffect(() => {
+    const onDrag = (event: DragEvent) => {
+      const target = event.target as HTMLElement;
+      if (!event.dataTransfer?.types.includes("Files") || target.closest("input[type=file]")) return;
+      event.preventDefault();
+      const [name = ""] = route.value.path,
+        [file] = event.dataTransfer.files;
+      if (event.type !== "drop" || !file) return;
+      if (!hasCollection(name)) toast("Drop a file on a collection to import it.", { bad: true });
+      else if (whyLocked.value) toast(whyLocked.value, { bad: true });
+      else void file.text().then((text) => withTools((tools) => tools.showImport(name, text)));
+    };
+    addEventListener("dragover", onDrag);
+    addEventListener("drop", onDrag);
+    return () => {
+      removeEventListener("dragover", onDrag);
+      removeEventListener("drop", onDrag);
+    };
+  }, []);
+}
