@@ -5,44 +5,11 @@ import (
 	"net/http"
 
 	"pickup/internal/spell"
-	"pickup/internal/storage"
 )
 
 // A session that is kept waits for a person, who looks at what an agent has changed in it,
 // and commits it. It does not end by being idle while it has changes, and forks the
 // database again while it has none.
-
-// edges are the revisions of a session between which its changes are.
-type edges struct{ baseline, now storage.Rev }
-
-func (x *session) edges() edges { return edges{x.db.Baseline().Rev(), x.db.Snapshot().Rev()} }
-
-// changesLocked returns how many changes of the session are not committed. The caller has
-// sessions.mu.
-func (x *session) changesLocked() int {
-	if at := x.edges(); x.counted != at {
-		x.counted, x.count = at, len(x.db.Baseline().Changes(x.db.Snapshot()))
-	}
-	return x.count
-}
-
-// keepLocked makes a session one that is kept. The caller has sessions.mu.
-func (s *sessions) keepLocked(x *session) {
-	if !x.kept {
-		x.kept, x.told = true, x.edges()
-		s.changed()
-	}
-}
-
-// tellLocked tells the clients of the database, and of the session, if a kept one has
-// changed. The caller has sessions.mu.
-func (s *sessions) tellLocked(x *session) {
-	if at := x.edges(); x.kept && at != x.told {
-		x.told = at
-		s.changed()
-		x.db.Wake()
-	}
-}
 
 // findSessionLocked returns the session of that name, nil if there is none. A kept one
 // without changes begins again if the database has changed since, unless requests other

@@ -26,11 +26,25 @@ type session struct {
 	requests int       // guarded by sessions.mu; those in progress, streams among them
 	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
 
-	kept    bool        // guarded by sessions.mu; see kept.go
+	kept    bool        // guarded by sessions.mu; it waits for a person, see kept.go
 	since   storage.Rev // of the database, when the session began
 	told    edges       // guarded by sessions.mu; what the clients of the database know
 	counted edges       // guarded by sessions.mu; between which there are count changes
 	count   int         // guarded by sessions.mu
+}
+
+// edges are the revisions of a session between which its changes are.
+type edges struct{ baseline, now storage.Rev }
+
+func (x *session) edges() edges { return edges{x.db.Baseline().Rev(), x.db.Snapshot().Rev()} }
+
+// changesLocked returns how many changes of the session are not committed. The caller has
+// sessions.mu.
+func (x *session) changesLocked() int {
+	if at := x.edges(); x.counted != at {
+		x.counted, x.count = at, len(x.db.Baseline().Changes(x.db.Snapshot()))
+	}
+	return x.count
 }
 
 // sessions are the sessions of a server. What is not guarded by mu is set before the first.
@@ -124,4 +138,22 @@ func (s *sessions) admit(more int) error {
 		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
 	}
 	return nil
+}
+
+// keepLocked makes a session one that is kept. The caller has sessions.mu.
+func (s *sessions) keepLocked(x *session) {
+	if !x.kept {
+		x.kept, x.told = true, x.edges()
+		s.changed()
+	}
+}
+
+// tellLocked tells the clients of the database, and of the session, if a kept one has
+// changed. The caller has sessions.mu.
+func (s *sessions) tellLocked(x *session) {
+	if at := x.edges(); x.kept && at != x.told {
+		x.told = at
+		s.changed()
+		x.db.Wake()
+	}
 }
