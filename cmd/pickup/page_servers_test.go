@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -752,6 +753,22 @@ func hundredThousand(t *testing.T, ctx context.Context) {
 		t.Errorf("%d nodes, %d listeners, a heap of %.1f MB", counters.Nodes, counters.JsEventListeners, heap/1e6)
 	}
 	p.press("Shift+Space", "Ctrl+Home")
+	// A block is one transaction, of as many records as it may have.
+	p.press("Ctrl+Home", "ArrowRight", "ArrowRight")
+	p.until(`document.activeElement.dataset.cell === "0:2" && ` + cell("1", "title") + `?.textContent === "School run"`)
+	p.paste(strings.Repeat("Pasted\n", 5_001))
+	p.sees("At most 5,000 records can be changed at once.")
+	p.paste(strings.Repeat("Pasted\n", 5_000))
+	p.sees("5,000 values of 5,000 records changed")
+	if n := strings.Count(string(read(t, p.file)), "Pasted"); n != 5_000 {
+		t.Errorf("%d records have what was pasted", n)
+	}
+	p.until(cell("1", "title") + `?.textContent === "Pasted"`)
+	p.press("Ctrl+z")
+	p.until(cell("1", "title") + `?.textContent === "School run"`)
+	if bytes.Contains(read(t, p.file), []byte("Pasted")) {
+		t.Error("Undo leaves what was pasted")
+	}
 	p.clickAt(`[data-cell="-1:0"]`, 12) // all, as many as one transaction deletes
 	p.sees("At most 5,000 records can be selected.")
 	p.sees("5,000 of 100,000 records selected, the limit")
