@@ -16,14 +16,10 @@ const maxFindings = 1000
 // health is the body of livez and readyz.
 type health struct {
 	Status string `json:"status"`
-	*details
-}
-
-// details is what readyz?verbose adds to health.
-type details struct {
-	Checks   []checked       `json:"checks"`
-	Count    *int            `json:"count,omitempty"` // of all findings
-	Findings *[]lint.Finding `json:"findings,omitempty"`
+	// What readyz?verbose adds.
+	Checks   []checked      `json:"checks,omitempty"`
+	Count    *int           `json:"count,omitempty"` // of all findings
+	Findings []lint.Finding `json:"findings,omitzero"`
 }
 
 type checked struct {
@@ -68,10 +64,10 @@ func (req *request) readyzVerbose(broken error) error {
 			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
 	}
-	body.details = &details{Checks: req.checks(file, broken)}
+	body.Checks = req.checks(file, broken)
 	if req.Findings != nil {
 		found, n := req.Findings.List(0, maxFindings)
-		body.Count, body.details.Findings = &n, new(append([]lint.Finding{}, found...))
+		body.Count, body.Findings = &n, append([]lint.Finding{}, found...)
 	}
 	return req.sendNow(status, body)
 }

@@ -66,7 +66,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		var cells []byte
 		for i, r := range result.Records {
 			n := len(cells)
-			if cells, err = req.snap.AppendRecord(cells, q, r); err != nil {
+			if cells, err = req.snap.AppendRecord(cells, q, r.Value); err != nil {
 				return nil, err
 			}
 			rows[i] = cells[n:]

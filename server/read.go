@@ -3,7 +3,6 @@ package server
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/server/internal/httpx"
 	"pickup/server/openapi"
 )
@@ -14,12 +13,7 @@ func (req *request) read() error {
 	if httpx.WantsStream(req.Request) {
 		return req.streamRecord()
 	}
-	r, err := new(database.Record), error(nil)
-	if req.id != "" {
-		r, err = req.snap.Get(req.name, req.id)
-	} else {
-		r.Value, err = req.snap.Value(req.name)
-	}
+	value, err := req.snap.Target(req.name, req.id)
 	if err != nil {
 		return req.missing(req.snap)
 	}
@@ -33,7 +27,7 @@ func (req *request) read() error {
 		req.keepBody = true
 	}
 	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
-		b, err := req.snap.AppendRecord(b, q, r)
+		b, err := req.snap.AppendRecord(b, q, value)
 		if media != openapi.JSONType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pickup/internal/schema"
+	"pickup/internal/database"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 	"pickup/server/auth"
@@ -16,23 +16,23 @@ import (
 
 // status is the body of GET /_/status.
 type status struct {
-	Version     string            `json:"version"`
-	User        string            `json:"user,omitempty"`
-	Rev         string            `json:"rev"`
-	Session     string            `json:"session,omitempty"`
-	Prefix      string            `json:"prefix,omitempty"`
-	File        *SourceFile       `json:"file,omitempty"`
-	Rules       *SourceFile       `json:"rules,omitempty"`
-	Mode        mode              `json:"mode"`
-	Collections []collectionState `json:"collections"`
-	Objects     []link            `json:"objects"`
-	Values      []string          `json:"values,omitempty"` // the names of what has no URL of its own
-	Relations   []relation        `json:"relations"`
-	Findings    *findingsState    `json:"findings,omitempty"`
-	Streams     []live.PathCount  `json:"streams,omitempty"`
-	Addresses   []string          `json:"addresses,omitempty"` // for other machines
-	Review      []review          `json:"review,omitempty"`    // what waits for a person
-	Limits      limits            `json:"limits"`
+	Version     string              `json:"version"`
+	User        string              `json:"user,omitempty"`
+	Rev         string              `json:"rev"`
+	Session     string              `json:"session,omitempty"`
+	Prefix      string              `json:"prefix,omitempty"`
+	File        *SourceFile         `json:"file,omitempty"`
+	Rules       *SourceFile         `json:"rules,omitempty"`
+	Mode        mode                `json:"mode"`
+	Collections []collectionState   `json:"collections"`
+	Objects     []link              `json:"objects"`
+	Values      []string            `json:"values,omitempty"` // the names of what has no URL of its own
+	Relations   []database.Relation `json:"relations"`
+	Findings    *findingsState      `json:"findings,omitempty"`
+	Streams     []live.PathCount    `json:"streams,omitempty"`
+	Addresses   []string            `json:"addresses,omitempty"` // for other machines
+	Review      []review            `json:"review,omitempty"`    // what waits for a person
+	Limits      limits              `json:"limits"`
 }
 
 // mode is what the service is set to do.
@@ -51,16 +51,6 @@ type collectionState struct {
 	Key    string `json:"key"`    // the field with the id
 	Record string `json:"record"` // what one of its records is called
 	Tag    string `json:"tag"`    // of the list
-}
-
-type relation struct {
-	From     string          `json:"from"`
-	Member   string          `json:"member"`
-	To       string          `json:"to"`
-	List     bool            `json:"list"`
-	OnDelete schema.OnDelete `json:"onDelete,omitempty"`
-	Embed    string          `json:"embed,omitempty"`
-	Expand   string          `json:"expand,omitempty"`
 }
 
 type findingsState struct {
@@ -83,8 +73,9 @@ func (req *request) readStatus() error {
 	x := status{
 		Version: req.Version, Rev: live.EventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
 		Mode:        mode{req.refuseWrites() != nil, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
-		Collections: []collectionState{}, Objects: index.Objects, Relations: []relation{},
-		Limits: limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
+		Collections: []collectionState{}, Objects: index.Objects,
+		Relations: append([]database.Relation{}, snap.Relations(100)...), // enough to know the names of the fields
+		Limits:    limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
 	}
 	if req.Auth != nil {
 		x.User, _, _ = auth.ParseBasic(req.Request.Header["Authorization"])
@@ -96,9 +87,6 @@ func (req *request) readStatus() error {
 		if memberOf(snap, name) == nothing && !strings.HasPrefix(name, "$") { // as $schema does
 			x.Values = append(x.Values, name)
 		}
-	}
-	for _, r := range snap.Relations(100) { // enough to know the names of the fields
-		x.Relations = append(x.Relations, relation(r))
 	}
 	x.Streams = req.streams.Paths(req.db)
 	x.Review = req.sessions.reviews()

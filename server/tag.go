@@ -61,18 +61,11 @@ func (req *request) checkTarget(tx *database.Tx) error {
 	if !req.isConditional() {
 		return nil
 	}
-	if req.id == "" {
-		v, err := tx.Snapshot().Value(req.name)
-		if err != nil {
-			return nil
-		}
-		return req.checkPrecondition(httpx.Tag(v))
-	}
-	r, err := tx.Snapshot().Get(req.name, req.id)
+	v, err := tx.Snapshot().Target(req.name, req.id)
 	switch {
 	case err == nil:
-		return req.checkPrecondition(httpx.Tag(r.Value))
-	case req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0:
+		return req.checkPrecondition(httpx.Tag(v))
+	case req.id != "" && req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0:
 		return problem.PreconditionFailed("")
 	}
 	return nil

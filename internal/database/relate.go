@@ -76,11 +76,13 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 // A Relation is a field by which the records of a collection refer to the records of
 // another.
 type Relation struct {
-	From, Member, To string
-	List             bool            // the field holds a list of ids
-	OnDelete         schema.OnDelete // of the schema, or ""
-	Embed            string          // the name for _embed in To, or ""
-	Expand           string          // the name for _expand in From, or ""
+	From     string          `json:"from"`
+	Member   string          `json:"member"`
+	To       string          `json:"to"`
+	List     bool            `json:"list"`               // the field holds a list of ids
+	OnDelete schema.OnDelete `json:"onDelete,omitempty"` // of the schema, or ""
+	Embed    string          `json:"embed,omitempty"`    // the name for _embed in To, or ""
+	Expand   string          `json:"expand,omitempty"`   // the name for _expand in From, or ""
 }
 
 // Relations returns the relations of the schema, and those that fields have by

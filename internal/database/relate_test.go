@@ -104,12 +104,12 @@ func TestEmbed(t *testing.T) {
 	}
 	q, _ := s.ParseQuery("posts", "_embed=author&q=x&_fields=author")
 	r, _ := s.Get("posts", "1")
-	if b, err := s.AppendRecord([]byte("x"), q, r); err != nil || string(b) != `x{"author":{"id":1,"name":"Ann"}}` || len(q.Embeds) == 0 {
+	if b, err := s.AppendRecord([]byte("x"), q, r.Value); err != nil || string(b) != `x{"author":{"id":1,"name":"Ann"}}` || len(q.Embeds) == 0 {
 		t.Errorf("one record: %s, %v", b, err)
 	}
 	profile, _ := s.Value("profile")
 	q, _ = s.ParseQuery("profile", "_expand=author&_fields=author.id")
-	if b, err := s.AppendRecord(nil, q, &database.Record{Value: profile}); err != nil || string(b) != `{"author":{"id":1}}` {
+	if b, err := s.AppendRecord(nil, q, profile); err != nil || string(b) != `{"author":{"id":1}}` {
 		t.Errorf("a singular resource: %s, %v", b, err)
 	}
 	if _, err := s.Run(q); !errors.Is(err, storage.ErrNotFound) {

@@ -3,6 +3,8 @@ package database
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
 )
@@ -33,7 +35,7 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 	}
 	b := embedder{snap: r.snap}
 	for _, record := range r.Records {
-		if dst, err = b.appendRecord(rawjson.AppendComma(dst), r.query, record); err != nil {
+		if dst, err = b.appendRecord(rawjson.AppendComma(dst), r.query, record.Value); err != nil {
 			return dst, err
 		}
 	}
@@ -46,15 +48,14 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 
 // AppendRecord appends one record with the relations that q embeds, reduced to
 // its _fields. The error is a *query.Error: too much is embedded.
-func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
-	return (&embedder{snap: s}).appendRecord(dst, q, r)
+func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, v jsontext.Value) ([]byte, error) {
+	return (&embedder{snap: s}).appendRecord(dst, q, v)
 }
 
-func (b *embedder) appendRecord(dst []byte, q *query.Query, r *Record) ([]byte, error) {
+func (b *embedder) appendRecord(dst []byte, q *query.Query, v jsontext.Value) ([]byte, error) {
 	if !q.Projects() {
-		return b.append(dst, q.Collection, r.Value, q.Embeds)
+		return b.append(dst, q.Collection, v, q.Embeds)
 	}
-	v := r.Value
 	if v.Kind() != '{' {
 		return append(dst, v...), nil
 	}
