@@ -259,6 +259,48 @@ func TestPlaywrightExample(t *testing.T) {
 	}
 }
 
+// TestAgentsExample runs the agent of examples/agents. Its changes are in the file when a
+// person has committed them on the page.
+func TestAgentsExample(t *testing.T) {
+	t.Parallel()
+	p := servePage(t, browser(t), openServerEnv)
+	p.open("#/schedules")
+	p.until(rows + ` === 7`)
+	run := exec.CommandContext(t.Context(), "npm", "start")
+	run.Dir = "../../examples/agents"
+	run.Env = append(os.Environ(), "MCP_URL="+p.process.url+"/_/s/agent/_/mcp")
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v (make setup installs the SDK)\n%s", err, out)
+	}
+	for _, want := range []string{
+		"tools: changes check describe generate query requests simulate undo write\n",
+		`query: 2 of 2 records` + "\n" + `{"id":"5","title":"Dentist"}` + "\n",
+		`updated schedules/5 driverId: "1" -> "3"; status: "Canceled" -> "Rescheduled";` + "\n",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the agent does not print %q:\n%s", want, out)
+		}
+	}
+	p.sees("agent has 2 changes for you: Review")
+	p.isSample()
+	p.clickText("Review")
+	p.until(`document.querySelectorAll(".changes > li").length === 2`)
+	p.want(`document.querySelector(".changes > li").innerText.replace(/\s+/g, " ").trim()`,
+		"~ updated schedules 5 Dentist driverId 1 becomes 3 status Canceled becomes Rescheduled")
+	p.clickText("Commit")
+	p.sees("No changes")
+	want := p.sample
+	for id, fields := range map[string][2]string{"5": {"1", "Canceled"}, "6": {"2", "Unscheduled"}} {
+		start := strings.Index(want, `"id": "`+id+`"`)
+		record := strings.Replace(want[start:], `"driverId": "`+fields[0]+`"`, `"driverId": "3"`, 1)
+		want = want[:start] + strings.Replace(record, fields[1], "Rescheduled", 1)
+	}
+	if got := string(read(t, p.file)); got != want {
+		t.Errorf("the file is\n%s", got)
+	}
+}
+
 // buildExample returns the folder of an example's page, bundled if it has modules.
 func buildExample(t *testing.T, name string) string {
 	t.Helper()
