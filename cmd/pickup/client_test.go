@@ -32,7 +32,7 @@ func TestOpenOrAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	password := ""
-	e := &environment{Sources: &config.Sources{Getenv: func(name string) string { return map[string]string{"PICKUP_PASSWORD": password}[name] }}}
+	e := &environment{Sources: &config.Sources{File: new(config.File), Getenv: func(name string) string { return map[string]string{"PICKUP_PASSWORD": password}[name] }}}
 	hold := func(url string) *filestore.Store {
 		store, err := filestore.Open(t.Context(), path, filestore.Options{URL: url})
 		if err != nil {

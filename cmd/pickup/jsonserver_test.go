@@ -78,7 +78,7 @@ func TestPublicCommands(t *testing.T) {
 		{command: "json-server --cr db.json", refused: "--cr: use --cors-origin"},
 	} {
 		t.Run(test.command, func(t *testing.T) {
-			e := &environment{Sources: &config.Sources{Getenv: func(string) string { return "" }}}
+			e := &environment{Sources: &config.Sources{File: new(config.File), Getenv: func(string) string { return "" }}}
 			t.Chdir(t.TempDir())
 			parsed, err := parse(strings.Fields(test.command)[1:], e)
 			c, _ := parsed.(*serveCommand)

@@ -4,11 +4,10 @@ package requestlog
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +47,9 @@ type Request struct {
 	size     int64 // of all, in bytes, roughly
 	redacted bool
 }
+
+// Number returns the number of a request in its Log, from 1. Its ID is the same as text.
+func (e *Request) Number() uint64 { return e.number }
 
 // measure sets the size of a request.
 func (e *Request) measure() {
@@ -96,17 +98,20 @@ func (l *Log) Keep(e *Excerpt, tag string, part []byte) {
 	*e = long.Excerpt
 }
 
-// A Log has the latest requests. Its methods may be called by several goroutines at once.
+// A Log has the latest requests. They are in a ring, so that those who add one do not wait
+// for one another, nor for those who read. Its methods may be called by several goroutines
+// at once.
 type Log struct {
-	log       *slog.Logger
-	long      atomic.Pointer[taggedExcerpt] // the latest of a long answer
-	redacting atomic.Bool                   // redactAll will run
+	log *slog.Logger
 
-	mu   sync.Mutex
-	list []*Request    // guarded by mu; the oldest first, with consecutive numbers up to last
-	last uint64        // guarded by mu; the number of the latest request or clearing
-	size int64         // guarded by mu; of the list, in bytes
-	more chan struct{} // guarded by mu; closed when there is more; nil if nobody waits
+	ring   [maxRequests]atomic.Pointer[Request] // by number
+	last   atomic.Uint64                        // the number of the latest request or clearing
+	oldest atomic.Uint64                        // earlier ones are dropped, whatever the ring has
+	size   atomic.Int64                         // of the ring, in bytes
+	more   atomic.Pointer[chan struct{}]        // closed when there is more; nil if nobody waits
+
+	long      atomic.Pointer[taggedExcerpt] // the latest of a long answer
+	redacting atomic.Bool                   // redact will run
 }
 
 // New returns an empty Log that reports its own faults to log.
@@ -118,47 +123,84 @@ func (l *Log) Add(e *Request) {
 		e.Problem = e.Problem.Excerpt()
 	}
 	e.measure()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	e.number = l.last
-	l.list = append(l.list, e)
-	l.size += e.size
-	l.dropLocked()
-	l.wakeLocked()
-	// A moment later, so that no answer waits for it, and those that are dropped soon need
-	// no work.
-	if l.redacting.CompareAndSwap(false, true) {
-		time.AfterFunc(redactAfter, func() {
-			l.redacting.Store(false)
-			httpx.Contain(l.log, "requests not redacted", l.redactAll)
-		})
+	e.number = l.last.Add(1)
+	for slot := l.slot(e.number); ; {
+		old := slot.Load()
+		if old != nil && old.number > e.number {
+			return // so many others came meanwhile that it is dropped
+		}
+		if l.replace(old, e) {
+			break
+		}
+	}
+	l.drop()
+	l.wake()
+	if !l.redacting.Load() && l.redacting.CompareAndSwap(false, true) {
+		time.AfterFunc(redactAfter, func() { httpx.Contain(l.log, "requests not redacted", l.redact) })
 	}
 }
 
-// dropLocked drops the oldest requests while there are too many, or all together are too
-// large.
-func (l *Log) dropLocked() {
-	for len(l.list) > maxRequests || l.size > maxSize && len(l.list) > 1 {
-		l.size -= l.list[0].size
-		l.list[0] = nil // the array outlives the slice
-		l.list = l.list[1:]
+func (l *Log) slot(number uint64) *atomic.Pointer[Request] { return &l.ring[number%maxRequests] }
+
+// replace replaces old by e, unless another request is in their slot. One of them may be nil.
+func (l *Log) replace(old, e *Request) bool {
+	if !l.slot(cmp.Or(old, e).number).CompareAndSwap(old, e) {
+		return false
+	}
+	if e != nil {
+		l.size.Add(e.size)
+	}
+	if old != nil {
+		l.size.Add(-old.size)
+	}
+	return true
+}
+
+// drop drops the oldest requests while all together are too large.
+func (l *Log) drop() {
+	for l.size.Load() > maxSize {
+		last := l.last.Load()
+		first := l.first(last)
+		if first >= last {
+			return
+		}
+		raise(&l.oldest, first+1)
+		if e := l.slot(first).Load(); e != nil && e.number <= first {
+			l.replace(e, nil)
+		}
+	}
+}
+
+// first returns the number of the oldest request that is not dropped.
+func (l *Log) first(last uint64) uint64 {
+	first := max(l.oldest.Load(), 1)
+	if last > maxRequests {
+		first = max(first, last-maxRequests+1)
+	}
+	return first
+}
+
+// raise sets v to n unless it is more.
+func raise(v *atomic.Uint64, n uint64) {
+	for old := v.Load(); old < n && !v.CompareAndSwap(old, n); old = v.Load() {
 	}
 }
 
 // Clear drops all requests.
 func (l *Log) Clear() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	l.list, l.size = nil, 0
-	l.wakeLocked()
+	cleared := l.last.Add(1)
+	raise(&l.oldest, cleared+1)
+	for i := range l.ring {
+		if e := l.ring[i].Load(); e != nil && e.number < cleared {
+			l.replace(e, nil)
+		}
+	}
+	l.wake()
 }
 
-func (l *Log) wakeLocked() {
-	if l.more != nil {
-		close(l.more)
-		l.more = nil
+func (l *Log) wake() {
+	if more := l.more.Load(); more != nil && l.more.CompareAndSwap(more, nil) {
+		close(*more)
 	}
 }
 
@@ -167,15 +209,24 @@ func (l *Log) wakeLocked() {
 // are not known.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.redactAll()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list, last = slices.Clone(l.list), l.last
-	first := last + 1 - uint64(len(list))
-	if whole = number > last || number+1 < first; !whole {
-		list = list[number+1-first:]
+	last = l.last.Load()
+	first, known := l.first(last), make(answers)
+	whole = number > last || number+1 < first
+	if !whole {
+		first = number + 1
 	}
-	if i := slices.IndexFunc(list, func(e *Request) bool { return !e.redacted }); i >= 0 { // added just now
-		last, list = list[i].number-1, list[:i]
+	for n := first; n <= last; n++ {
+		e := l.slot(n).Load()
+		switch {
+		case e != nil && e.number == n:
+			list = append(list, l.redacted(e, known))
+			continue
+		case e != nil && e.number > n, n < l.oldest.Load(): // dropped just now, like those before
+			list, whole = nil, true
+			continue
+		}
+		last = n - 1 // the next is being added
+		break
 	}
 	return list, last, whole
 }
@@ -183,33 +234,40 @@ func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 // More returns a channel that is closed when there are more requests, or none. A caller
 // gets it before Since, so that nothing comes in between.
 func (l *Log) More() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.more == nil {
-		l.more = make(chan struct{})
+	for {
+		if more := l.more.Load(); more != nil {
+			return *more
+		}
+		more := make(chan struct{})
+		l.more.CompareAndSwap(nil, &more)
 	}
-	return l.more
 }
 
-// redactAll hides what may be secret in all requests, which may make them larger. It does
-// not have the lock meanwhile, so nobody who adds a request waits for it.
+// redact hides what may be secret in the requests that are not redacted yet. It is
+// called a moment after a request: no answer waits for it, and those that are dropped
+// soon need no work.
+func (l *Log) redact() {
+	l.redacting.Store(false)
+	l.redactAll()
+}
+
+// redactAll hides what may be secret in all requests, which may make them larger.
 func (l *Log) redactAll() {
-	l.mu.Lock()
-	list := slices.Clone(l.list)
-	l.mu.Unlock()
-	known, redacted := make(answers), make(map[uint64]*Request)
-	for _, e := range list {
-		if !e.redacted {
-			redacted[e.number] = e.redact(known)
+	known := make(answers)
+	for i := range l.ring {
+		if e := l.ring[i].Load(); e != nil {
+			l.redacted(e, known)
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, e := range l.list {
-		if n := redacted[e.number]; n != nil && !e.redacted { // else another call was faster
-			l.list[i] = n
-			l.size += n.size - e.size
-		}
+	l.drop()
+}
+
+// redacted returns a request without what may be secret, and keeps it in its place.
+func (l *Log) redacted(e *Request, known answers) *Request {
+	if e.redacted {
+		return e
 	}
-	l.dropLocked()
+	n := e.redact(known)
+	l.replace(e, n)
+	return n
 }

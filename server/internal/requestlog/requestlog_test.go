@@ -14,10 +14,12 @@ import (
 
 // sizeOf returns how many requests a log keeps, and their size.
 func sizeOf(l *Log) (count int, size int64) {
-	for _, e := range l.list {
-		size += e.size
+	for i := range l.ring {
+		if e := l.ring[i].Load(); e != nil {
+			count, size = count+1, size+e.size
+		}
 	}
-	return len(l.list), size
+	return count, size
 }
 
 // TestLog adds more than a log holds.
@@ -42,12 +44,12 @@ func TestLog(t *testing.T) {
 	default:
 		t.Error("nobody was woken")
 	}
-	if _, size := sizeOf(&l); size != l.size || size > maxSize || size < maxSize-3*maxBody {
-		t.Errorf("%d bytes, counted as %d", size, l.size)
+	if _, size := sizeOf(&l); size != l.size.Load() || size > maxSize || size < maxSize-3*maxBody {
+		t.Errorf("%d bytes, counted as %d", size, l.size.Load())
 	}
 	l.Clear()
-	if list, last, whole := l.Since(last); len(list) != 0 || last != 6*maxRequests+1 || !whole || l.size != 0 {
-		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
+	if list, last, whole := l.Since(last); len(list) != 0 || last != 6*maxRequests+1 || !whole || l.size.Load() != 0 {
+		t.Errorf("%d requests of %d bytes are left", len(list), l.size.Load())
 	}
 }
 
@@ -73,12 +75,12 @@ func TestLogTogether(t *testing.T) {
 	for ended := false; ; {
 		more := l.More()
 		list, last, whole := l.Since(seen)
-		if len(list) > 0 && !whole && list[0].number != seen+1 {
-			t.Fatalf("%d comes after %d", list[0].number, seen)
+		if len(list) > 0 && !whole && list[0].Number() != seen+1 {
+			t.Fatalf("%d comes after %d", list[0].Number(), seen)
 		}
 		for i, e := range list {
-			if e.number != list[0].number+uint64(i) || e.ID == "" {
-				t.Fatalf("%d is in place %d after %d", e.number, i, list[0].number)
+			if e.Number() != list[0].Number()+uint64(i) || e.ID == "" {
+				t.Fatalf("%d is in place %d after %d", e.Number(), i, list[0].Number())
 			}
 		}
 		if last < seen {
@@ -95,8 +97,8 @@ func TestLogTogether(t *testing.T) {
 		}
 	}
 	count, size := sizeOf(&l)
-	if seen != writers*each || count != maxRequests || size != l.size {
-		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, l.size)
+	if seen != writers*each || count != maxRequests || size != l.size.Load() {
+		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, l.size.Load())
 	}
 }
 
@@ -139,15 +141,15 @@ func TestRequestsRedacted(t *testing.T) {
 		}
 		check := func(want int) {
 			t.Helper()
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, e := range l.list {
-				if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
-					t.Fatalf("kept is %s", kept)
+			for i := range l.ring {
+				if e := l.ring[i].Load(); e != nil {
+					if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
+						t.Fatalf("kept is %s", kept)
+					}
 				}
 			}
-			if count, size := sizeOf(&l); count != want || l.size != size {
-				t.Errorf("%d requests of %d bytes, counted as %d", count, size, l.size)
+			if count, size := sizeOf(&l); count != want || l.size.Load() != size {
+				t.Errorf("%d requests of %d bytes, counted as %d", count, size, l.size.Load())
 			}
 		}
 		add(1)
