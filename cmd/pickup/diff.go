@@ -23,7 +23,7 @@ import (
 
 // A diffCommand prints what differs between two states of a file, by record.
 type diffCommand struct {
-	A    string `arg:"" optional:"" help:"A file, or a commit with FILE (HEAD)."`
+	A    string `arg:"" optional:"" help:"A file or folder, or a commit with FILE (HEAD)."`
 	B    string `arg:"" optional:"" help:"Another file or commit (FILE)."`
 	File string `short:"f" placeholder:"FILE" help:"The file that the commits have ($PICKUP_DB; db.json)."`
 	JSON bool   `name:"json" help:"Print each change as a JSON object on a line."`
@@ -69,8 +69,11 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 
 // changes returns what differs between A and B; path is the file that commits have.
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
+	if filestore.IsFolder(c.B) {
+		path = c.B
+	}
 	if filestore.IsFolder(path) {
-		return nil, fmt.Errorf("%s is a folder; to compare one of its files: --file %s", path, filepath.Join(path, "NAME.json"))
+		return c.folderChanges(ctx, path)
 	}
 	var docs [2]*document.Document
 	member := cmp.Or(filestore.MemberOf(c.B), filestore.MemberOf(path), filestore.MemberOf(c.A))
@@ -91,6 +94,44 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 	for i, d := range docs {
 		o := c.Options(rules)
 		snaps[i] = database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o)
+	}
+	return snaps[0].Changes(snaps[1]), nil
+}
+
+// folderChanges returns what differs between A and B, folders or commits with the one at path.
+func (c *diffCommand) folderChanges(ctx context.Context, path string) ([]database.Change, error) {
+	rules, _ := lint.LoadSchema(path, "")
+	o := c.Options(rules)
+	var snaps [2]*database.Snapshot
+	for i, name := range []string{cmp.Or(c.A, "HEAD"), cmp.Or(c.B, path)} {
+		files, err := fs.Glob(os.DirFS(name), "*.json")
+		read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(name, file)) }
+		if !filestore.IsFolder(name) {
+			var list []byte
+			list, err = git(ctx, path, "ls-tree", "--name-only", "-z", "--end-of-options", name)
+			files = strings.Split(string(list), "\x00")
+			read = func(file string) ([]byte, error) { return git(ctx, path, "cat-file", "blob", name+":./"+file) }
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s is neither a folder nor a commit (%w)", name, err)
+		}
+		var contents []storage.Collection
+		for _, file := range files {
+			member := filestore.MemberOf(file)
+			if member == "" {
+				continue
+			}
+			text, err := read(file)
+			if err != nil {
+				return nil, err
+			}
+			d, err := document.ParseMember(member, filepath.Join(name, file), text, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			contents = append(contents, d.KeyedBy(database.IDMembers(o)).Contents()...)
+		}
+		snaps[i] = database.NewSnapshot(contents, o)
 	}
 	return snaps[0].Changes(snaps[1]), nil
 }
