@@ -1,6 +1,7 @@
 package fake
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,54 +12,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+//go:embed words.txt
+var vocabulary string
+
+// section returns the lines under a heading of the vocabulary.
+func section(heading string) []string {
+	_, text, _ := strings.Cut(vocabulary, "["+heading+"]\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	return strings.Split(strings.TrimSpace(text), "\n")
+}
+
 // hints are what the words of names, and formats, suggest. A word counts anywhere in a name,
 // with a hyphen at its end only, and two together as the whole name. A string is made of a
 // regular expression with placeholders, a number of # with its bounds and decimals, and a
 // time of @ with the days around now. Nothing leads to a real person: the domains, addresses
 // and telephone numbers are reserved for examples.
-var hints = strings.Split(`email mail idn-email = {first}\.{last}@example\.(com|org|net)
-firstname givenname forename = {First}
-lastname surname familyname = {Last}
-username login nickname handle = {first}\.{last}
-phone mobile telephone tel fax cell = \([2-9]\d\d\) 555-01\d\d
-company organization organisation employer brand vendor manufacturer = {Last} (Ltd|GmbH|Inc\.|& Sons|Group|Labs|Studio)
-avatar image photo picture thumbnail logo icon = https://example\.com/images/{noun}\.jpg
-url uri link website homepage href iri uri-reference iri-reference uri-template = https://www\.example\.com/{noun}
-birth birthday birthdate born dob = @-29000 -6600
-created updated modified published registered joined = @-30 0
--at -date -time -datetime -timestamp = @-30 30
-lat latitude = #{lat} {lat} 5
-lon lng longitude = #{lon} {lon} 5
--city -town = {City}
--country = {Country}
-street -address -location = [1-9]\d? {Street}
-zip zipcode postcode postal = [1-9]\d{4}
-color colour = \#[0-9a-f]{6}
-uuid guid = [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
-ipv4 = 192\.0\.2\.[1-9]\d
-ipv6 = 2001:db8::[1-9a-f][0-9a-f]{0,3}
-hostname idn-hostname = {noun}\.example\.com
-duration = PT[1-5][05]M
-json-pointer = /{noun}
-relative-json-pointer = 0/{noun}
-regex = \^{noun}\$
-semver = \d\.\d\.\d
-currency = USD|EUR|GBP|JPY|CHF
-sku = [A-Z]{2}-\d{4}
-fullname displayname = {First} {Last}
--name -title -subject -headline -label product item = {Words}
-description body text content summary bio comment message note notes = {Words} {words} {words}\.
-price amount cost total salary balance = #1 500 2
--age = #18 90 0
-rating stars score = #1 5 1
-percent percentage progress = #0 100 0
--year = #2000 2030 0
-quantity count stock qty views likes = #0 200 0`, "\n")
+var hints = section("hints")
 
 const person = "{First} {Last}"
 
 // people are the words for somebody who has a name.
-var people = strings.Fields("user person driver author customer client employee member contact student teacher patient player friend owner guest passenger assignee reviewer")
+var people = section("people")
 
 var (
 	word        = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
@@ -189,11 +163,10 @@ func (g *generator) words(n int, capital bool) string {
 }
 
 var (
-	firstNames = strings.Fields("Ada Alan Amara Anders Aisha Ben Bruno Carla Chen Clara Daniel Diego Elena Emma Erik Fatima Felix Grace Hana Hugo Ida Imran Ines Isla Ivan Jack Jonas Julia Kai Karen Kofi Lara Leo Lena Lucas Maria Marco Mei Mila Nadia Noah Nora Olga Omar Oscar Paula Priya Rafael Rosa Ruth Samir Sara Sofia Tariq Theo Uma Vera Victor Yuki Zoe")
-	lastNames  = strings.Fields("Adler Ahmed Almeida Baker Bauer Becker Berg Bianchi Brown Campbell Castro Chen Clark Costa Diaz Dubois Evans Fischer Garcia Gomez Hansen Haddad Ito Ivanov Jensen Johnson Kaya Keller Kim Kovacs Kumar Larsen Lee Lopez Mancini Martin Meyer Moreau Mwangi Nguyen Novak Okafor Olsen Patel Park Pereira Popov Ramos Rossi Santos Sato Schmidt Silva Singh Smith Tanaka Taylor Vogel Walker Yilmaz")
-	adjectives = strings.Fields("amber brave bright calm clean clear cool crisp daily early easy fresh gentle golden grand green handy happy honest huge keen kind large late light little lively local loud lucky modern narrow neat new open plain quick quiet rapid rare red round rustic sharp short silent silver simple small smart smooth soft solid sturdy sunny sweet tall tidy warm wild")
-	nouns      = strings.Fields("anchor apple basket bench bottle bridge bucket cabin camera candle castle chair cloud coat coffee corner cup desk door engine feather field flower forest fountain garden glove guitar hammer harbor hat island jacket kettle lake lamp lantern letter map market mirror mountain notebook orchard paper pencil piano pillow plate river road rope school scarf shelf shoe spoon station table window")
-	streets    = strings.Split("Alder Lane|Birch Road|Bridge Street|Castle Street|Cedar Avenue|Chapel Row|Church Street|Elm Street|Garden Street|Harbor Road|High Street|Hill Road|Lake View|Main Street|Maple Avenue|Market Square|Mill Lane|North Road|Oak Street|Orchard Way|Park Avenue|Pine Street|River Road|School Lane|Spring Street|Station Road|Sunset Boulevard|Union Street|Willow Way|Windsor Road", "|")
-	// cities have a country, a latitude and a longitude.
-	cities = strings.Split("Amsterdam|Netherlands|52.37|4.90;Athens|Greece|37.98|23.73;Auckland|New Zealand|-36.85|174.76;Bangkok|Thailand|13.76|100.50;Barcelona|Spain|41.39|2.17;Berlin|Germany|52.52|13.40;Bogotá|Colombia|4.71|-74.07;Boston|United States|42.36|-71.06;Cape Town|South Africa|-33.92|18.42;Chicago|United States|41.88|-87.63;Copenhagen|Denmark|55.68|12.57;Dublin|Ireland|53.35|-6.26;Istanbul|Türkiye|41.01|28.98;Lagos|Nigeria|6.52|3.38;Lima|Peru|-12.05|-77.04;Lisbon|Portugal|38.72|-9.14;London|United Kingdom|51.51|-0.13;Melbourne|Australia|-37.81|144.96;Mexico City|Mexico|19.43|-99.13;Montreal|Canada|45.50|-73.57;Mumbai|India|19.08|72.88;Nairobi|Kenya|-1.29|36.82;Oslo|Norway|59.91|10.75;Paris|France|48.86|2.35;Prague|Czechia|50.08|14.44;Rome|Italy|41.90|12.50;São Paulo|Brazil|-23.55|-46.63;Seoul|South Korea|37.57|126.98;Tokyo|Japan|35.68|139.69;Vienna|Austria|48.21|16.37;Warsaw|Poland|52.23|21.01;Zurich|Switzerland|47.38|8.54", ";")
+	firstNames = section("first names")
+	lastNames  = section("last names")
+	adjectives = section("adjectives")
+	nouns      = section("nouns")
+	streets    = section("streets")
+	cities     = section("cities") // with their countries, latitudes and longitudes
 )
