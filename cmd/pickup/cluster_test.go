@@ -181,6 +181,49 @@ func TestClusterAnswers(t *testing.T) {
 	}
 }
 
+// TestClusterAgent has an agent write in a session of one of two servers. The other shows
+// its change when a person has committed it, with what was written there meanwhile.
+func TestClusterAgent(t *testing.T) {
+	t.Parallel()
+	c, err := etcdtest.Start(etcdtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	dir, url := sampleDir(t), "etcd://"+c.Hosts()+"/agent"
+	if out, err := exec.Command(built(t), "import", filepath.Join(dir, "db.json"), url).CombinedOutput(); err != nil {
+		t.Fatalf("import: %v\n%s", err, out)
+	}
+	var servers [2]*process
+	for i := range servers {
+		if servers[i], err = launch("pickup", dir, nil, "--no-auth", url); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(servers[i].kill)
+	}
+	here, elsewhere := servers[0].url, servers[1].url
+	want := func(part, method, url, body string, header ...string) string {
+		t.Helper()
+		resp, text := sendWith(t, method, url, body, header...)
+		if resp.StatusCode != http.StatusOK || !strings.Contains(text, part) {
+			t.Fatalf("%s %s: %s %s, want %s", method, url, resp.Status, text, part)
+		}
+		return resp.Header.Get("Pickup-Revision")
+	}
+	want("stored as revision", "POST", here+"/_/s/agent/_/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":
+		{"changes":[{"op":"update","collection":"drivers","id":"1","record":{"driverName":"By the agent"}}]}}}`, "Accept", "application/json, text/event-stream")
+	want("person@example.com", "PATCH", elsewhere+"/drivers/2", `{"email":"person@example.com"}`)
+	want("Dana Marlow", "GET", here+"/drivers/1", "", "Pickup-Revision", "latest")
+	want(`"changes":1,"kept":true`, "GET", here+"/_/sessions", "")
+	want("[]", "GET", elsewhere+"/_/sessions", "")
+	committed := want(`"session":"agent"`, "POST", here+"/_/sessions/agent/commit", "")
+	if committed == "" {
+		t.Fatal("the answer to the commit has no revision")
+	}
+	want("By the agent", "GET", elsewhere+"/drivers/1", "", "Pickup-Revision", committed)
+	want("person@example.com", "GET", elsewhere+"/drivers/2", "", "Pickup-Revision", committed)
+}
+
 // TestClusterTooLarge makes changes that do not fit one transaction of etcd: they are
 // refused and change nothing. Several clients together may send more.
 func TestClusterTooLarge(t *testing.T) {
