@@ -14,9 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pickup/internal/database"
+	"pickup/internal/storage"
+	"pickup/internal/storage/storetest"
 	"pickup/server"
 	"pickup/server/auth"
 	"pickup/server/envelope"
@@ -233,6 +237,25 @@ func TestAgentFaults(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAgentBroken checks a file that does not parse.
+func TestAgentBroken(t *testing.T) {
+	store := storetest.NewMemStore([]byte(agentData))
+	db, err := database.Open(t.Context(), store, database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := httptest.NewServer(server.Handler(db, server.Options{Findings: noFindings{}, Source: func() server.SourceFile { return server.SourceFile{Name: "db.json"} }}))
+	t.Cleanup(far.Close)
+	go db.Follow(t.Context())
+	store.Break(&storage.BrokenError{File: "/home/ruth/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"})
+	for start := time.Now(); db.Err() == nil; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the database did not notice that the store is broken")
+		}
+	}
+	connect(t, far, "/_/mcp").run([]step{{"check", `{}`, []string{"there is a comma missing"}, false}})
 }
 
 // TestAgentPages sends calls of each tool from a page on another port: none is served,

@@ -86,6 +86,11 @@ func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service
 	if err != nil {
 		panic(err) // a type of this package is none of JSON
 	}
+	for _, p := range schema.Properties {
+		if len(p.Types) == 2 && p.Types[0] == "null" { // some clients know single types only
+			p.Type, p.Types = p.Types[1], nil
+		}
+	}
 	tool := &mcp.Tool{Name: name, Description: about, InputSchema: schema}
 	if reads {
 		tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}

@@ -179,7 +179,16 @@ func check(s Service, _ struct{}) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	var status struct {
+		File struct{ State, Detail string }
+	}
+	if _, err := get(s, "/_/status", &status); err != nil {
+		return "", err
+	}
 	var b strings.Builder
+	if status.File.State == "broken" { // there are no findings of a text that does not parse
+		b.WriteString(status.File.Detail + "\n")
+	}
 	fmt.Fprintf(&b, "%s findings\n", h.Get("X-Total-Count"))
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%s:%d:%d: %s %s", f.File, f.Line, f.Column, f.Pointer, f.Detail)
