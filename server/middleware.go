@@ -41,7 +41,6 @@ func (s *server) drain(c *gin.Context) {
 	if body.done || sent.ProtoMajor != 1 || sent.Header["Expect"] != nil || c.Writer.Status() < http.StatusBadRequest {
 		return
 	}
-	c.Writer.Flush()
 	select {
 	case s.drainings <- struct{}{}:
 		defer func() { <-s.drainings }()
@@ -49,6 +48,7 @@ func (s *server) drain(c *gin.Context) {
 		s.metrics.undrained.Inc()
 		return
 	}
+	c.Writer.Flush()
 	control := http.NewResponseController(unwrapped(c.Writer))
 	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 		return
