@@ -367,7 +367,7 @@ func (s *Store) dropRecord() error {
 	return nil
 }
 
-// readRecord returns the record in the folder, nil if there is none or if it is not whole:
+// readRecord returns the record in the folder, or nil if it is missing or incomplete:
 // then no file was changed.
 func (s *Store) readRecord() (parts []*part, err error) {
 	open, err := s.o.sys.Open(s.folder.dotFile(redoName), os.O_RDONLY|disk.NoFollow, 0)

@@ -168,7 +168,7 @@ func refusal(req *http.Request, resp *http.Response) error {
 // detail returns what the problem in a response says or, without one, the status.
 func detail(resp *http.Response) string { return problemOf(resp).Detail }
 
-// problemOf returns the problem in a response. Its detail is the status if there is none.
+// problemOf returns the problem in a response. Without one, its detail is the status.
 func problemOf(resp *http.Response) (p problem) {
 	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p) // an error leaves it empty
 	p.Detail = cmp.Or(p.Detail, resp.Status)

@@ -124,7 +124,7 @@ func (g *generator) begin(collection string, relations []database.Relation) erro
 			}
 		}
 		if f := g.open(g.root.field(r.Member)); f.required && len(g.refs[r.Member]) == 0 && !r.List && !f.allows("null") {
-			return refuse("%s: %s is the id of one of %s, and there are none: make some too", collection, r.Member, r.To)
+			return refuse("%s: %s refers to %s, which has no records: make some too", collection, r.Member, r.To)
 		}
 	}
 	return nil

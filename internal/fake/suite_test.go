@@ -65,7 +65,7 @@ func testSchemas(t *testing.T, lines string, least int) {
 	}
 }
 
-// FuzzSchema makes records of any schema: they are valid, or there are none.
+// FuzzSchema makes records for any schema. They are valid, or an error says why nothing was made.
 func FuzzSchema(f *testing.F) {
 	for line := range strings.Lines(read(f, "testdata/suite.jsonl")) {
 		var test struct{ Schema json.RawMessage }
@@ -76,7 +76,7 @@ func FuzzSchema(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, seed uint64) {
 		if _, err := schema.Compile("rules", []byte(within(s))); err != nil || len(s) > 2000 {
-			t.Skip("not a schema")
+			return // not a schema
 		}
 		db, _ := open(t, `{"xs":[]}`, within(s))
 		made, err := generate(db, seed, fake.Count{Collection: "xs", N: 2})

@@ -39,7 +39,7 @@ var (
 	placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
 )
 
-// hintOf returns the hint of the name of a field, or of a format; "" if there is none. owner is
+// hintOf returns the hint for the name of a field or for a format, or "". owner is
 // the name of what has the field.
 func hintOf(name, owner string) string {
 	words := append(strings.Fields(strings.ToLower(strings.Join(word.FindAllString(name, -1), " "))), "")
@@ -95,7 +95,8 @@ func (g *generator) fill(text string) string {
 // layouts are the layouts of formats.
 var layouts = map[string]string{"date-time": time.RFC3339, "iso-date-time": time.RFC3339, "date": time.DateOnly, "time": "15:04:05Z"}
 
-// time makes a time between two of the records, or of the format or hint; "" if there is none.
+// time returns a time between two that records have, or within the days of the hint. It
+// has the layout of the records or of the format, and is "" if neither is known.
 func (g *generator) time(p *place) string {
 	from, layout := parseTime(g.known(p, `"`))
 	to, other := parseTime(g.known(p, `"`))
@@ -117,7 +118,7 @@ func (g *generator) time(p *place) string {
 	return from.Add(time.Duration(g.Int64N(int64(to.Sub(from)/step)+1)) * step).Format(layout)
 }
 
-// parseTime returns the time that a string is, and its layout, "" if it is none.
+// parseTime parses a string as a time. The layout is "" if it is not one.
 func parseTime(v jsontext.Value) (time.Time, string) {
 	text := textOf(v)
 	for _, layout := range []string{"2006-01-02T15:04:05.000Z07:00", time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {

@@ -1,6 +1,6 @@
 // Package har makes a database of the answers that a browser has recorded in a HAR file
 // (version 1.2). A list of records becomes a collection, an object a singular resource or
-// a record, and what is none of these a fixed answer. Only paths, queries, statuses and
+// a record, and any other answer a fixed answer. Only paths, queries, statuses and
 // bodies are read, never headers or cookies.
 package har
 

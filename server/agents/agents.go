@@ -84,7 +84,7 @@ func Handler(o Options) http.Handler {
 func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service, In) (string, error)) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}}})
 	if err != nil {
-		panic(err) // a type of this package is none of JSON
+		panic(err) // a type of this package has no JSON Schema
 	}
 	for _, p := range schema.Properties {
 		if len(p.Types) == 2 && p.Types[0] == "null" { // some clients know single types only
