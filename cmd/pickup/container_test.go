@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -57,21 +58,31 @@ func testImage(t *testing.T, i *image) {
 		name, user string
 		mode       os.FileMode
 		single     bool
+		members    bool // a file for each collection
 	}{
 		{name: "folder", user: "65532:65532", mode: 0o755},
 		{name: "folder of another user", user: "12345:23456", mode: 0o700},
 		{name: "single file", user: "65532:65532", mode: 0o755, single: true},
+		{name: "folder of collections", user: "65532:65532", mode: 0o755, members: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := sampleDir(t)
-			mount, at := dir, "/data"
+			mount, at, file := dir, "/data", dir+"/db.json"
 			if c.single {
-				mount, at = dir+"/db.json", "/data/db.json"
+				mount, at = file, "/data/db.json"
+			}
+			if c.members {
+				splitSample(t, dir)
+				file = dir + "/schedules.json"
 			}
 			uid, gid, _ := strings.Cut(c.user, ":")
 			u, _ := strconv.Atoi(uid)
 			g, _ := strconv.Atoi(gid)
-			for _, name := range []string{dir, dir + "/db.json", dir + "/db.schema.json"} {
+			entries, err := filepath.Glob(dir + "/*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range append(entries, dir) {
 				if err := os.Chown(name, u, g); err != nil && os.Getuid() == 0 {
 					t.Fatal(err)
 				}
@@ -89,12 +100,21 @@ func testImage(t *testing.T, i *image) {
 			if status, text := send(t, "PATCH", url+"/schedules/1", `{"title":"From outside"}`); status != 200 {
 				t.Errorf("%d %s", status, text)
 			}
-			data := string(read(t, dir+"/db.json"))
+			if c.members {
+				both := `{"schedules":{"2":{"title":"In two files"}},"drivers":{"1":{"driverName":"In two files"}}}`
+				if status, text := send(t, "PATCH", url+"/db", both); status != 200 {
+					t.Errorf("%d %s", status, text)
+				}
+				if !strings.Contains(string(read(t, dir+"/drivers.json")), "In two files") {
+					t.Error("the second file on the host is unchanged")
+				}
+			}
+			data := string(read(t, file))
 			if !strings.Contains(data, "From outside") {
 				t.Error("the file on the host is unchanged")
 			}
 			// The edit keeps the inode, because a mounted file shows no other.
-			if err := os.WriteFile(dir+"/db.json", []byte(strings.Replace(data, "From outside", "By hand", 1)), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(strings.Replace(data, "From outside", "By hand", 1)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if !eventually(func() bool {
@@ -103,7 +123,7 @@ func testImage(t *testing.T, i *image) {
 			}) {
 				t.Error("an edit on the host is not served")
 			}
-			info, err := os.Stat(dir + "/db.json")
+			info, err := os.Stat(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,6 +140,22 @@ func testImage(t *testing.T, i *image) {
 	}
 	t.Run("file of another user", func(t *testing.T) { testUnwritableFile(t, i) })
 	t.Run("health", func(t *testing.T) { testImageHealth(t, i) })
+}
+
+// splitSample makes a file of each collection of the sample in dir, instead of db.json.
+func splitSample(t *testing.T, dir string) {
+	var collections map[string]json.RawMessage
+	if err := json.Unmarshal(read(t, dir+"/db.json"), &collections); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range collections {
+		if err := os.WriteFile(dir+"/"+name+".json", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(dir + "/db.json"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // testImageHealth runs an image whose flags say where the server is. Its health check
