@@ -101,9 +101,9 @@ func testImage(t *testing.T, i *image) {
 				t.Errorf("%d %s", status, text)
 			}
 			if c.members {
-				both := `{"schedules":{"2":{"title":"In two files"}},"drivers":{"1":{"driverName":"In two files"}}}`
-				if status, text := send(t, "PATCH", url+"/db", both); status != 200 {
-					t.Errorf("%d %s", status, text)
+				both := `[{"op":"replace","path":"/schedules/1/title","value":"In two files"},{"op":"replace","path":"/drivers/0/driverName","value":"In two files"}]`
+				if resp, text := sendWith(t, "PATCH", url+"/db", both, "Content-Type", "application/json-patch+json"); resp.StatusCode != 200 {
+					t.Errorf("%d %s", resp.StatusCode, text)
 				}
 				if !strings.Contains(string(read(t, dir+"/drivers.json")), "In two files") {
 					t.Error("the second file on the host is unchanged")
