@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // TestPrism sends varied requests through Prism, which holds each request and each
@@ -70,12 +71,10 @@ func TestPrism(t *testing.T) {
 // prism starts a validating proxy and returns its URL.
 func prism(t *testing.T, document, upstream string) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testport.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := fmt.Sprint(free.Addr().(*net.TCPAddr).Port)
-	free.Close()
 	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(tools, "node_modules/@stoplight/prism-cli/dist/index.js"),
 		"proxy", document, upstream, "--host", "127.0.0.1", "--port", port)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")

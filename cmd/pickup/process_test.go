@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // built returns the path of the program as "make build" builds it, without the race
@@ -174,15 +175,10 @@ func sendWith(t *testing.T, method, url, body string, header ...string) (resp *h
 	return resp, string(b)
 }
 
-// freePort returns a port that no program uses at the moment.
+// freePort returns a port that no program uses.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := testport.Free()
 	if err != nil {
 		t.Fatal(err)
 	}

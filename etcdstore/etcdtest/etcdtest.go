@@ -12,9 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // Options says how to run a Cluster. The zero value is one node on loopback.
@@ -49,8 +50,18 @@ type Node struct {
 	done    chan struct{} // closed when the process has ended
 }
 
-// Start runs a cluster and waits until it answers.
-func Start(o Options) (*Cluster, error) {
+// Start runs a cluster and waits until it answers. If another program takes a port of a
+// node first, it starts again with other ports.
+func Start(o Options) (c *Cluster, err error) {
+	for range 5 {
+		if c, err = start(o); err == nil || o.Place != nil || !strings.Contains(err.Error(), "address already in use") {
+			break
+		}
+	}
+	return c, err
+}
+
+func start(o Options) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "etcd")
 	if err != nil {
 		return nil, err
@@ -69,8 +80,12 @@ func Start(o Options) (*Cluster, error) {
 		address := "127.0.0.1"
 		if o.Place != nil {
 			command, address = o.Place(i)
-		} else if ports, err = freePorts(len(ports)); err != nil {
-			return nil, err
+		} else {
+			for j := range ports {
+				if ports[j], err = testport.Free(); err != nil {
+					return nil, err
+				}
+			}
 		}
 		c.Nodes = append(c.Nodes, &Node{
 			Host: net.JoinHostPort(address, ports[0]), health: "http://" + net.JoinHostPort(address, ports[2]), log: filepath.Join(dir, fmt.Sprintf("n%d.log", i)),
@@ -99,19 +114,6 @@ func Start(o Options) (*Cluster, error) {
 		}
 	}
 	return c, nil
-}
-
-// freePorts returns ports of 127.0.0.1 that no program uses at the moment.
-func freePorts(n int) (ports []string, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-	}
-	return ports, nil
 }
 
 // Hosts returns the nodes as a URL has them.

@@ -4,12 +4,10 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 )
 
@@ -40,8 +38,7 @@ const (
 )
 
 // arguments returns the command line of a contestant.
-func (b *bench) arguments(name string, port int, file, answers string) []string {
-	p := strconv.Itoa(port)
+func (b *bench) arguments(name string, p, file, answers string) []string {
 	switch name {
 	case ours:
 		return []string{b.pickup, "--access-log", "off", "-p", p, file}
@@ -99,13 +96,3 @@ func prepare(c config) (*bench, error) {
 
 // wanted reports whether the row is selected by -only.
 func (b *bench) wanted(name string) bool { return b.only.MatchString(name) }
-
-// freePort returns a port that is free at the moment.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // The credentials of every request. json-servers ignore them.
@@ -33,7 +35,7 @@ type process struct {
 
 // launch starts a contestant on a file and waits for its first answer.
 func (b *bench) launch(name, file, answers string) (*process, error) {
-	port, err := freePort()
+	port, err := testport.Free()
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +45,9 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{name: name, cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	p := &process{name: name, cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://127.0.0.1:%s", port)}
 	if name == peer1 {
-		p.url = fmt.Sprintf("http://localhost:%d", port) // it may listen on ::1 only
+		p.url = fmt.Sprintf("http://localhost:%s", port) // it may listen on ::1 only
 	}
 	p.cmd.Dir = b.work
 	p.cmd.Env = append(os.Environ(), "PICKUP_USER="+user, "PICKUP_PASSWORD="+password, "PICKUP_MAX_STREAMS=20000")

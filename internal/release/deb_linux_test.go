@@ -9,11 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // serviceUser is a user as systemd makes them for DynamicUser.
@@ -122,7 +123,10 @@ func runService(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port, err := testport.Free()
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(root, u["AssertPathExists"][0]), users, 0o600)
 	write(t, filepath.Join(root, "etc/pickup/environment"), []byte("PICKUP_PORT="+port+"\n"), 0o600)
 
@@ -244,14 +248,4 @@ func get(t *testing.T, url, password string) int {
 	}
 	resp.Body.Close()
 	return resp.StatusCode
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
+
+	"pickup/internal/testport"
 )
 
 // A server is a command that serves a JSON file. start replaces PORT and FILE in its
@@ -31,12 +31,10 @@ type process struct {
 // start starts the server on file and waits until it responds. If wrap is not empty,
 // it is a shell script that runs the server as "$@".
 func (s server) start(file, wrap string) (*process, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testport.Free()
 	if err != nil {
 		return nil, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	var args []string
 	if wrap != "" {
 		args = []string{"unshare", "-m", "sh", "-ec", wrap, "sh"}
@@ -44,14 +42,14 @@ func (s server) start(file, wrap string) (*process, error) {
 	for _, a := range s.args {
 		switch a {
 		case "PORT":
-			a = strconv.Itoa(port)
+			a = port
 		case "FILE":
 			a = file
 		}
 		args = append(args, a)
 	}
 	var output bytes.Buffer
-	p := &process{cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://localhost:%d", port)}
+	p := &process{cmd: exec.Command(args[0], args[1:]...), url: fmt.Sprintf("http://localhost:%s", port)}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that kill reaches children
 	p.cmd.Stdout, p.cmd.Stderr = &output, &output
 	if err := p.cmd.Start(); err != nil {

@@ -1,0 +1,38 @@
+// Package testport finds ports for programs that tests start and that have to be told
+// their port.
+package testport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+)
+
+// The system picks ports for other programs, and for outgoing connections, from 32768
+// on (Linux) or 49152 on (other systems). It would give away a port from there before
+// the program that was told it listens, or while that program restarts.
+const (
+	first = 10_000
+	last  = 32_767
+)
+
+var given sync.Map // the ports that Free has returned
+
+// Free returns a port of 127.0.0.1 that no program uses and that the system gives to
+// none. It returns each port once.
+func Free() (string, error) {
+	for range 1000 {
+		port := first + rand.IntN(last+1-first)
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return strconv.Itoa(port), nil
+		}
+	}
+	return "", errors.New("no port is free")
+}
