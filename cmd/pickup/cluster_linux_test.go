@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -232,9 +233,10 @@ var clusterModel = porcupine.Model{
 type clusterHistory struct {
 	mu         sync.Mutex
 	operations []porcupine.Operation // guarded by mu; with those reads only that ask for the latest state
-	reads      []seenAt              // guarded by mu; all of them
+	reads      []seenAt              // guarded by mu; all of them, and what writes have shown
 	local      []porcupine.Operation // guarded by mu; reads that ask for nothing
 	older      int                   // guarded by mu; reads that show an older state than they ask for
+	overtaken  int                   // guarded by mu; writes whose answers show another one of the same revision
 	counts     map[string]int        // guarded by mu; of answers
 	faults     map[string]int
 }
@@ -254,10 +256,12 @@ func (h *clusterHistory) check(t *testing.T, operations int) {
 			unknown++
 		}
 	}
-	t.Logf("%d operations, %d of unknown outcome; %d local reads, %d reads in all; faults: %v\nanswers: %v",
-		len(h.operations), unknown, len(h.local), len(h.reads), h.faults, h.counts)
-	if result := porcupine.CheckOperationsTimeout(clusterModel, h.operations, 5*time.Minute); result != porcupine.Ok {
-		t.Errorf("porcupine: the history is %s", result)
+	t.Logf("%d operations, %d of unknown outcome, %d overtaken; %d local reads, %d answers with a state; faults: %v\nanswers: %v",
+		len(h.operations), unknown, h.overtaken, len(h.local), len(h.reads), h.faults, h.counts)
+	for _, part := range clusterModel.Partition(h.operations) {
+		if result, info := porcupine.CheckOperationsVerbose(clusterModel, part, 5*time.Minute); result != porcupine.Ok {
+			t.Errorf("porcupine: the history of %s is %s\n%s", part[0].Input.(clusterInput).key, result, stuck(part, info))
+		}
 	}
 	// A server that is cut off shows an old state to those who ask for nothing.
 	control := slices.Concat(h.operations, h.local)
@@ -278,6 +282,31 @@ func (h *clusterHistory) check(t *testing.T, operations int) {
 	if len(h.operations) < operations || len(h.faults) < len(clusterFaults) || unknown*50 > len(h.operations) {
 		t.Error("the history is too thin to show anything")
 	}
+}
+
+// stuck returns the end of the longest order of operations that the model allows, and
+// those that have to come next.
+func stuck(part []porcupine.Operation, info porcupine.LinearizationInfo) string {
+	var longest []porcupine.Operation
+	for _, orders := range info.PartialLinearizationsOperations() {
+		for _, order := range orders {
+			if len(order) > len(longest) {
+				longest = order
+			}
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(part), func(o porcupine.Operation) bool { return slices.Contains(longest, o) })
+	slices.SortFunc(left, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+	var b strings.Builder
+	list := func(title string, operations []porcupine.Operation) {
+		fmt.Fprintln(&b, title)
+		for _, o := range operations {
+			fmt.Fprintf(&b, "\t%v to %v: client %d: %s\n", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, clusterModel.DescribeOperation(o.Input, o.Output))
+		}
+	}
+	list(fmt.Sprintf("%d of %d operations have an order, which ends with", len(longest), len(part)), longest[max(0, len(longest)-20):])
+	list("none of these can follow:", left[:min(20, len(left))])
+	return b.String()
 }
 
 // startCluster starts nodes and servers of a database with that text, each on a host of
@@ -613,17 +642,27 @@ func (c *clusterClient) operate(t *testing.T) {
 		}
 		return
 	}
+	h := c.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if out.unknown {
 		end = 24 * time.Hour
 	} else {
 		c.advance(answer.Header)
 		if (in.op == "create" || in.op == "patch" || in.op == "swap") && out.status < 300 {
-			c.known[in.key] = [2]string{in.new, answer.Header.Get("ETag")}
+			// The answer shows the state of its revision, which may have later writes too.
+			var record struct{ V string }
+			if err := json.Unmarshal(text, &record); err != nil {
+				t.Errorf("%s %s is answered with %.200s", method, path, text)
+			}
+			c.known[in.key] = [2]string{record.V, answer.Header.Get("ETag")}
+			h.reads = append(h.reads, seenAt{in.key, record.V, revisionIn(answer.Header.Get("Pickup-Revision")), at})
+			if record.V != in.new {
+				h.overtaken++
+			}
 		}
 	}
-	c.history.mu.Lock()
-	defer c.history.mu.Unlock()
-	c.history.operations = append(c.history.operations, porcupine.Operation{ClientId: c.n, Input: in, Call: int64(call), Output: out, Return: int64(end)})
+	h.operations = append(c.history.operations, porcupine.Operation{ClientId: c.n, Input: in, Call: int64(call), Output: out, Return: int64(end)})
 }
 
 // An exchange is a request and its answer.
