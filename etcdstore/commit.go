@@ -19,7 +19,7 @@ import (
 // Commit makes the changes of all updates durable in one step, which has one
 // revision. Errors wrap:
 //
-//   - storage.ErrConflict: another replica was faster; Since has its changes
+//   - storage.ErrConflict: another replica was faster
 //   - storage.ErrAway: the cluster does not answer; nothing changed
 //   - storage.ErrUnsure: it did not answer either when asked for the outcome
 //   - storage.ErrFull, storage.ErrReadOnly: etcd has refused it
@@ -42,7 +42,6 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	}
 	s.committing.Lock()
 	defer s.committing.Unlock()
-	s.setConflict(0)
 	if err := s.prepare(ctx, base); err != nil {
 		return 0, err
 	}
@@ -52,7 +51,7 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 	}
 	rev, err := c.try(ctx)
 	if err != nil {
-		return 0, s.outcome(err)
+		return storage.Rev(rev), s.outcome(err)
 	}
 	d := newStep(rev)
 	d.head = &c.head
@@ -62,10 +61,10 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 		}
 	}
 	d.sort()
+	s.setRefused(nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noteLocked(d)
-	s.refused = nil
 	if rules != nil {
 		s.idMember = idMember
 	}
@@ -185,9 +184,9 @@ func thousands(n int) string {
 // size is about what an operation adds to a request.
 func (o op) size() int { return len(o.key) + len(o.end) + len(o.value) + 32 }
 
-// try writes the head, and the operations with it, if the head is still that of the base.
-// The error is errConflict if it is not, and wraps storage.ErrUnsure if that cannot be
-// found out.
+// try writes the head, and the operations with it, if the head is still the one of the
+// base. The error is errConflict if it is not, with the revision of the head that was
+// found or 0, and wraps storage.ErrUnsure if that cannot be found out.
 func (c *commit) try(ctx context.Context) (int64, error) {
 	c.head.Keys = counted(c.ops)
 	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(c.ops)...)
@@ -209,16 +208,10 @@ func (c *commit) confirm(kvs []*mvccpb.KeyValue) (int64, error) {
 	if err != nil || h.Prev == c.base && h.Commit == c.head.Commit { // it was sent twice
 		return rev, err
 	}
-	c.setConflict(rev)
-	return 0, errConflict
-}
-
-// setConflict notes the revision of the head that was written before a commit could be.
-// 0 forgets it.
-func (s *Store) setConflict(rev int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conflict = rev
+	if rev <= c.base { // after a restore from a backup
+		rev = 0
+	}
+	return rev, errConflict
 }
 
 // transact performs a transaction that reads the head if its conditions do not hold. It is

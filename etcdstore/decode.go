@@ -10,7 +10,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -22,31 +21,24 @@ type step struct {
 	reload bool  // what changed is not known
 	batch  storage.Batch
 
-	members []memberPair
-	records map[string][]recordPair // by collection
+	members []pair            // by their ranks
+	records map[string][]pair // by their places, of each collection
 }
 
-// A memberPair is a key under c/ and its value.
-type memberPair struct {
-	rank  uint64
-	name  string
+// A pair is a key under c/ or r/ and its value.
+type pair struct {
+	at    uint64         // the rank or the place
+	name  string         // of the member, or the key of the record
 	value jsontext.Value // nil: it was deleted
 	rev   int64
 }
 
-// A recordPair is a key under r/ and its value.
-type recordPair struct {
-	place uint64
-	key   string
-	value jsontext.Value // nil: it was deleted
-}
-
-func (r recordPair) compare(other recordPair) int {
-	return cmp.Or(cmp.Compare(r.place, other.place), strings.Compare(r.key, other.key))
+func (p pair) compare(other pair) int {
+	return cmp.Or(cmp.Compare(p.at, other.at), strings.Compare(p.name, other.name)) // the same rank: by hand
 }
 
 func newStep(rev int64) *step {
-	return &step{rev: rev, records: make(map[string][]recordPair)}
+	return &step{rev: rev, records: make(map[string][]pair)}
 }
 
 // isEarlier reports whether only earlier versions write a key, for what was too large for
@@ -122,25 +114,24 @@ func (d *step) add(key string, value []byte, rev int64) bool {
 		d.batch.Rules = append([]byte{}, value...)
 		return true
 	}
-	if rest, ok := strings.CutPrefix(key, recordKeys); ok {
-		name, place, id, ok := parseRecord(rest)
-		d.records[name] = append(d.records[name], recordPair{place, id, value})
-		return ok
+	collection, p, isRecord, ok := parseKey(key)
+	p.value, p.rev = value, rev
+	switch {
+	case !ok:
+	case isRecord:
+		d.records[collection] = append(d.records[collection], p)
+	default:
+		d.members = append(d.members, p)
 	}
-	rest, found := strings.CutPrefix(key, memberKeys)
-	rank, name, ok := parseMember(rest)
-	d.members = append(d.members, memberPair{rank, name, value, rev})
-	return ok && found
+	return ok
 }
 
 // sort puts members and records in their order, which is not the order of the keys if a
 // number has more digits than others. What was deleted and added again is deleted first.
 func (d *step) sort() {
-	slices.SortFunc(d.members, func(a, b memberPair) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) // the same rank: by hand
-	})
+	slices.SortFunc(d.members, pair.compare)
 	for _, records := range d.records {
-		slices.SortFunc(records, recordPair.compare)
+		slices.SortFunc(records, pair.compare)
 	}
 }
 
@@ -149,52 +140,30 @@ func (d *step) changes() (changes []storage.Change) {
 	add := func(name, id string, v jsontext.Value) {
 		changes = append(changes, storage.Change{Collection: name, ID: id, Value: v})
 	}
-	whole := make(map[string]bool) // the members whose elements need no changes
+	replaced := make(map[string]bool) // the members without elements that have to be deleted
 	for _, m := range d.members {
-		switch {
+		switch whole := slices.Contains(d.head.Whole, m.name); {
 		case m.value == nil || storage.KindOf(m.name, m.value) != storage.Array:
-			whole[m.name] = true
+			replaced[m.name] = true
 			add(m.name, "", m.value)
-		case slices.Contains(d.head.Whole, m.name):
-			v, same := d.array(m.name, idMemberOf(m.value))
-			whole[m.name] = same
-			add(m.name, "", v)
+		case whole:
+			replaced[m.name] = true
+			add(m.name, "", jsontext.Value("[]"))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.records)) {
 		for _, r := range d.records[name] {
-			if !whole[name] && (r.value != nil || !slices.Contains(d.head.Whole, name)) {
-				add(name, r.key, r.value)
+			if r.value != nil || !replaced[name] {
+				add(name, r.name, r.value)
 			}
 		}
 	}
 	return changes
 }
 
-// array returns the collection that the records of a step make. If the keys of its
-// elements would be others than those of the records, it returns an empty one and
-// false: each record has to be a change of its own.
-func (d *step) array(name, idMember string) (v jsontext.Value, ok bool) {
-	v = []byte{'['}
-	keys := storage.NewKeys(idMember)
-	for _, r := range d.records[name] {
-		if r.value == nil {
-			continue
-		}
-		if keys.Next(r.value) != r.key {
-			return []byte("[]"), false
-		}
-		v = append(rawjson.AppendComma(v), r.value...)
-	}
-	return append(v, ']'), true
-}
-
 // noteLocked applies a step to the state of the store, if it follows that. The caller
 // holds s.mu.
 func (s *Store) noteLocked(d *step) {
-	if s.loading > 0 {
-		s.pending = append(s.pending, d)
-	}
 	if s.state != nil && s.state.rev == d.head.Prev {
 		s.state.apply(d)
 	}
@@ -220,8 +189,8 @@ func (st *state) apply(d *step) {
 			}
 			st.members[in.name] = m
 		}
-		m.rank, m.kind, m.ids = in.rank, kind, idMemberOf(in.value)
-		st.rank = max(st.rank, in.rank+1)
+		m.rank, m.kind, m.ids = in.at, kind, idMemberOf(in.value)
+		st.rank = max(st.rank, in.at+1)
 	}
 	for name, records := range d.records {
 		m := st.members[name]
@@ -230,10 +199,10 @@ func (st *state) apply(d *step) {
 		}
 		for _, r := range records {
 			if r.value != nil {
-				m.places[r.key] = r.place
-				m.next = max(m.next, r.place+1)
-			} else if m.places[r.key] == r.place {
-				delete(m.places, r.key)
+				m.places[r.name] = r.at
+				m.next = max(m.next, r.at+1)
+			} else if m.places[r.name] == r.at {
+				delete(m.places, r.name)
 			}
 		}
 	}

@@ -20,17 +20,20 @@ type unsentError struct{ error }
 
 func (e unsentError) Unwrap() error { return e.error }
 
-// A brokenError is about a database that somebody has changed past pickup. It says what to
-// do.
-type brokenError string
+// A plainError has a text of its own, and wraps others.
+type plainError struct {
+	text  string
+	wraps []error
+}
 
-// broken returns a brokenError.
-func broken(format string, args ...any) error { return brokenError(fmt.Sprintf(format, args...)) }
+func (e *plainError) Error() string   { return e.text }
+func (e *plainError) Unwrap() []error { return e.wraps }
 
-func (e brokenError) Error() string { return string(e) }
-
-func (e brokenError) Unwrap() error {
-	return &storage.AdviceError{Err: storage.ErrBroken, Advice: string(e)}
+// broken returns the error of a database that somebody has changed past pickup. It says
+// what to do.
+func broken(format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return &plainError{text, []error{&storage.AdviceError{Err: storage.ErrBroken, Advice: text}}}
 }
 
 // earlier returns the error of a database that an earlier version has to export.

@@ -186,12 +186,6 @@ func TestUnsure(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Load":   func() error { _, err := s.Load(t.Context()); return err },
 		"Latest": func() error { _, err := s.Latest(t.Context()); return err },
-		"Since": func() (err error) {
-			for _, failed := range s.Since(t.Context(), b.Rev) {
-				err = failed
-			}
-			return err
-		},
 	} {
 		var away *storage.AwayError
 		if err := call(); !errors.Is(err, storage.ErrAway) || !errors.As(err, &away) || away.Since.IsZero() {

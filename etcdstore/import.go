@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -37,9 +36,8 @@ const ownerKey = "import"
 // An importer writes keys where there is no head.
 type importer struct {
 	commit
-	ctx  context.Context
-	ifs  []clientv3.Cmp // of each transaction
-	size int            // of ops
+	ctx context.Context
+	ifs []clientv3.Cmp // of each transaction
 }
 
 func (i *importer) run(contents []storage.Collection, rules []byte) (int64, error) {
@@ -54,6 +52,7 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 	if err := i.begin(owned); err != nil {
 		return 0, err
 	}
+	var ops []op
 	for at, c := range contents {
 		rank, value := uint64(at+1), c.Value
 		if c.Name == "$schema" {
@@ -62,17 +61,26 @@ func (i *importer) run(contents []storage.Collection, rules []byte) (int64, erro
 		if c.Kind == storage.Array {
 			value = collectionValue(i.idMember(c.Name))
 		}
-		if err := i.put(memberKey(rank, c.Name), value); err != nil {
-			return 0, err
-		}
+		ops = append(ops, put(memberKey(rank, c.Name), value))
 		for n, e := range c.Elements {
-			if err := i.put(recordKey(c.Name, uint64(n), e.Key), e.Value); err != nil {
-				return 0, err
-			}
+			ops = append(ops, put(recordKey(c.Name, uint64(n), e.Key), e.Value))
 		}
 	}
-	if err := i.flush(); err != nil {
-		return 0, err
+	for len(ops) > 0 {
+		n, size := 0, 0
+		for ; n < min(len(ops), maxOperations); n++ {
+			ops[n].value = rawjson.Compact(ops[n].value)
+			if err := i.check(ops[n]); err != nil {
+				return 0, err
+			}
+			if size += ops[n].size() + len(i.prefix); size > maxBytes {
+				break
+			}
+		}
+		if _, err := i.write(i.nested(ops[:n])...); err != nil {
+			return 0, err
+		}
+		ops = ops[n:]
 	}
 	last := []clientv3.Op{clientv3.OpPut(i.prefix+headKey, i.head.encode()), clientv3.OpDelete(i.prefix + ownerKey)}
 	if len(rules) > 0 {
@@ -92,24 +100,14 @@ func (i *importer) begin(owned int64) error {
 	_, err := i.write(clientv3.OpPut(owner, i.head.Commit),
 		clientv3.OpDelete(i.prefix, clientv3.WithRange(owner)), clientv3.OpDelete(owner+"\x00", clientv3.WithRange(clientv3.GetPrefixRangeEnd(i.prefix))))
 	i.ifs = append(ifs[:1:1], clientv3.Compare(clientv3.Value(owner), "=", i.head.Commit))
-	if _, rival := errors.AsType[rivalError](err); rival {
+	if errors.Is(err, errRival) {
 		return nil // or an earlier try has succeeded: the next write finds out
 	}
 	return err
 }
 
-// A rivalError is about a prefix of which another import has become the owner.
-type rivalError string
-
-func (e rivalError) Error() string {
-	return fmt.Sprintf("another import into %s has begun; run this one again if it fails", string(e))
-}
-
-// An existsError is about a prefix with a database.
-type existsError string
-
-func (e existsError) Error() string { return "there is a database at " + string(e) }
-func (existsError) Unwrap() error   { return fs.ErrExist }
+// errRival is the error of an import after which another one has begun.
+var errRival = errors.New("another import")
 
 // checkPrefix returns an error if other programs or databases have keys under the
 // prefix, which would be deleted, or if the prefix is within another database, to which
@@ -137,30 +135,6 @@ func (i *importer) checkPrefix() (owned int64, err error) {
 	return owned, err
 }
 
-// put writes a key, in one transaction with others.
-func (i *importer) put(key string, value jsontext.Value) error {
-	o := put(key, rawjson.Compact(value))
-	if err := i.check(o); err != nil {
-		return err
-	}
-	size := o.size() + len(i.prefix)
-	if len(i.ops) == maxOperations || i.size+size > maxBytes {
-		if err := i.flush(); err != nil {
-			return err
-		}
-	}
-	i.ops = append(i.ops, o)
-	i.size += size
-	return nil
-}
-
-// flush writes the operations that are waiting.
-func (i *importer) flush() error {
-	_, err := i.write(i.nested(i.ops)...)
-	i.ops, i.size = nil, 0
-	return err
-}
-
 // write performs operations if there is no head. They may be repeated.
 func (i *importer) write(then ...clientv3.Op) (int64, error) {
 	for again := 0; ; again++ {
@@ -169,12 +143,12 @@ func (i *importer) write(then ...clientv3.Op) (int64, error) {
 		case err == nil && r.Succeeded:
 			return r.Header.Revision, nil
 		case err == nil && len(found(r)) == 0:
-			return 0, rivalError(path.Clean(i.prefix))
+			return 0, &plainError{"another import into " + path.Clean(i.prefix) + " has begun; run this one again if it fails", []error{errRival}}
 		case err == nil:
 			if rev, err := i.confirm(found(r)); err == nil { // the answer to an earlier try was lost
 				return rev, nil
 			}
-			return 0, existsError(path.Clean(i.prefix))
+			return 0, &plainError{"there is a database at " + path.Clean(i.prefix), []error{fs.ErrExist}}
 		case !isAway(err) || again == 3 || i.ctx.Err() != nil:
 			return 0, err
 		}

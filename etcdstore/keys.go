@@ -97,22 +97,19 @@ func recordKey(name string, at uint64, key string) string {
 
 func recordsOf(name string) string { return recordKeys + escaper.Replace(name) + "/" }
 
-// parseMember parses a key after "c/".
-func parseMember(s string) (rank uint64, name string, ok bool) {
-	number, rest, found := strings.Cut(s, "/")
-	rank, err := strconv.ParseUint(number, 10, 64)
-	name, inName := url.PathUnescape(rest)
-	return rank, name, found && cmp.Or(err, inName) == nil
-}
-
-// parseRecord parses a key after "r/".
-func parseRecord(s string) (name string, place uint64, key string, ok bool) {
-	first, rest, found := strings.Cut(s, "/")
-	number, last, also := strings.Cut(rest, "/")
-	place, err := strconv.ParseUint(number, 10, 64)
-	name, inName := url.PathUnescape(first)
-	key, inKey := url.PathUnescape(last)
-	return name, place, key, found && also && cmp.Or(err, inName, inKey) == nil && key != ""
+// parseKey parses a key under r/, of a record of a collection, or under c/, of a member.
+func parseKey(key string) (collection string, p pair, isRecord, ok bool) {
+	if key, isRecord = strings.CutPrefix(key, recordKeys); isRecord {
+		collection, key, ok = strings.Cut(key, "/")
+	} else {
+		key, ok = strings.CutPrefix(key, memberKeys)
+	}
+	number, name, found := strings.Cut(key, "/")
+	at, err := strconv.ParseUint(number, 10, 64)
+	name, inName := url.PathUnescape(name)
+	collection, inCollection := url.PathUnescape(collection)
+	ok = ok && found && cmp.Or(err, inName, inCollection) == nil && (name != "" || !isRecord)
+	return collection, pair{at: at, name: name}, isRecord, ok
 }
 
 // collectionValue returns the value of a collection under c/.

@@ -25,26 +25,19 @@ const (
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
 // storage.ErrBroken, or fs.ErrNotExist if there is no database.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
+	began := time.Now()
 	b, err := s.load(ctx)
 	if err == nil {
-		s.show(b.Rev)
+		s.freshen(began)
 	}
 	return b, err
 }
 
 // load is Load for a caller that may not yield what it returns.
 func (s *Store) load(ctx context.Context) (storage.Batch, error) {
-	s.mu.Lock()
-	s.loading++
-	known := int64(0)
-	if s.state != nil {
-		known = s.state.rev
-	}
-	s.mu.Unlock()
-	began := time.Now()
+	known := s.known()
 	b, st, err := s.read(ctx)
 	for isCompacted(err) && ctx.Err() == nil { // reading took too long
-		began = time.Now()
 		b, st, err = s.read(ctx)
 	}
 	if err == nil {
@@ -53,21 +46,11 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	err = s.failure(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loading--
 	if err == nil || errors.Is(err, storage.ErrBroken) {
 		s.broken = err
 	}
-	if err == nil && st.rev >= s.seen {
-		s.seen, s.seenAt = st.rev, began
-	}
 	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
 		s.state, s.away = st, nil
-		for _, d := range s.pending {
-			s.noteLocked(d)
-		}
-	}
-	if s.loading == 0 {
-		s.pending = nil
 	}
 	return b, err
 }
@@ -87,7 +70,7 @@ func (s *Store) read(ctx context.Context) (storage.Batch, *state, error) {
 			return err
 		case strings.HasPrefix(key, partKeys):
 			return earlier(string(kv.Key))
-		case strings.HasPrefix(key, stagedKeys): // of a batch that never counted
+		case isEarlier(key): // of a batch that never counted
 			return nil
 		}
 		newest = max(newest, kv.ModRevision)
@@ -122,10 +105,10 @@ func (d *step) contents(prefix string, st *state) (storage.Batch, error) {
 			records := d.records[m.name]
 			c.Elements = make([]storage.Element, len(records))
 			for i, r := range records {
-				if st.members[m.name].places[r.key] != r.place {
-					return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", prefix+recordKey(m.name, r.place, r.key))
+				if st.members[m.name].places[r.name] != r.at {
+					return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", prefix+recordKey(m.name, r.at, r.name))
 				}
-				c.Elements[i] = storage.Element{Key: r.key, Value: r.value, Compact: rawjson.IsCompact(r.value)}
+				c.Elements[i] = storage.Element{Key: r.name, Value: r.value, Compact: rawjson.IsCompact(r.value)}
 			}
 		} else {
 			c.Value = m.value

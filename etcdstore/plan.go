@@ -38,7 +38,7 @@ type memberChange struct {
 	deleted bool           // it does not exist now
 	whole   bool           // it was replaced as a whole
 	value   jsontext.Value // of an Object or Other
-	records map[string]recordPair
+	records map[string]pair
 }
 
 func newPlan(st *state, ids func(string) string, changes []storage.Change) (*plan, error) {
@@ -55,7 +55,7 @@ func newPlan(st *state, ids func(string) string, changes []storage.Change) (*pla
 func (p *plan) member(name string) *memberChange {
 	m := p.members[name]
 	if m == nil {
-		m = &memberChange{old: p.state.members[name], deleted: true, records: make(map[string]recordPair)}
+		m = &memberChange{old: p.state.members[name], deleted: true, records: make(map[string]pair)}
 		if m.old != nil {
 			m.member, m.deleted = *m.old, false
 		}
@@ -113,7 +113,7 @@ func (m *memberChange) clear() {
 func (m *memberChange) set(key string, value jsontext.Value) {
 	r, ok := m.records[key]
 	if !ok {
-		r.place, ok = m.places[key]
+		r.at, ok = m.places[key]
 	} else {
 		ok = r.value != nil
 	}
@@ -121,10 +121,10 @@ func (m *memberChange) set(key string, value jsontext.Value) {
 	case !ok && value == nil:
 		return
 	case !ok:
-		r.place = m.next
+		r.at = m.next
 		m.next++
 	}
-	m.records[key] = recordPair{r.place, key, value}
+	m.records[key] = pair{at: r.at, name: key, value: value}
 }
 
 // ops returns the operations, and the names of the collections that they replace as a
@@ -162,13 +162,13 @@ func (m *member) deleteRecords(name string) op {
 
 // ops returns the operations for the records of a collection, in their order.
 func (m *memberChange) ops(name string) (ops []op) {
-	for _, r := range slices.SortedFunc(maps.Values(m.records), recordPair.compare) {
-		old, ok := m.places[r.key]
-		if ok && (r.value == nil || old != r.place) {
-			ops = append(ops, del(recordKey(name, old, r.key)))
+	for _, r := range slices.SortedFunc(maps.Values(m.records), pair.compare) {
+		old, ok := m.places[r.name]
+		if ok && (r.value == nil || old != r.at) {
+			ops = append(ops, del(recordKey(name, old, r.name)))
 		}
 		if r.value != nil {
-			ops = append(ops, put(recordKey(name, r.place, r.key), r.value))
+			ops = append(ops, put(recordKey(name, r.at, r.name), r.value))
 		}
 	}
 	return ops

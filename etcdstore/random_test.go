@@ -90,7 +90,7 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 }
 
 // TestFollowers makes random changes and compares the store that makes them with one
-// that follows, one that only catches up, and one that loads.
+// that follows and one that loads.
 func TestFollowers(t *testing.T) {
 	runs, steps := 1, 40
 	if long {
@@ -122,8 +122,6 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int) {
 	})
 	first := load(t, a)
 	follower := following(t, another(t, c, a), first)
-	lazy := another(t, c, a)
-	lazyContents, lazyRev := load(t, lazy).Contents, first.Rev
 	contents, rev := first.Contents, first.Rev
 	for i := range steps {
 		changes := randomChanges(rnd, contents, i)
@@ -139,20 +137,6 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int) {
 		eventually(t, func() bool { _, at, _, err := follower(); return at >= rev && err == nil })
 		if got, _, _, _ := follower(); text(got) != want {
 			t.Fatalf("step %d: the follower has\n%.500s\nwant\n%.500s", i, text(got), want)
-		}
-		for b, err := range lazy.Since(t.Context(), lazyRev) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.Reset {
-				lazyContents = b.Contents
-			} else {
-				lazyContents = apply(lazyContents, b.Changes)
-			}
-			lazyRev = b.Rev
-		}
-		if text(lazyContents) != want {
-			t.Fatalf("step %d: Since has led to\n%.500s\nwant\n%.500s", i, text(lazyContents), want)
 		}
 		fresh := load(t, another(t, c, a))
 		if text(fresh.Contents) != want {
@@ -187,13 +171,13 @@ func TestPlan(t *testing.T) {
 		d := newStep(1)
 		d.head = &head{Layout: layout}
 		for i, in := range want {
-			m := memberPair{rank: uint64(i + 1), name: in.Name, value: in.Value, rev: 1}
+			m := pair{at: uint64(i + 1), name: in.Name, value: in.Value, rev: 1}
 			if in.Kind == storage.Array {
 				m.value = []byte("[]")
 			}
 			d.members = append(d.members, m)
 			for at, e := range in.Elements {
-				d.records[in.Name] = append(d.records[in.Name], recordPair{place: uint64(at), key: e.Key, value: e.Value})
+				d.records[in.Name] = append(d.records[in.Name], pair{at: uint64(at), name: e.Key, value: e.Value})
 			}
 		}
 		s.state = &state{members: make(map[string]*member), rank: 1}

@@ -20,6 +20,7 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	empty := c.next(c.last, c.base)
+	empty.Commit = "empty." + empty.Commit // the database does not wait for it as for a commit of its own
 	then := []clientv3.Op{clientv3.OpPut(c.prefix+headKey, empty.encode())}
 	for pause := repeatAfter; ; pause = min(2*pause, time.Second) {
 		r, err := c.transact(ctx, readTime, c.isLatest(c.base, c.last), then)

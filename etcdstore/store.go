@@ -44,7 +44,6 @@ const (
 	probeEach   = time.Second           // between two reads of the head
 	staleAfter  = 3 * time.Second       // since the cluster answered, until Watch reports it
 	repeatAfter = 50 * time.Millisecond // of a failed call
-	reloadAfter = 2 * time.Second       // of a load that failed
 )
 
 // A Store is a database under a prefix. Several goroutines may call its methods at
@@ -62,16 +61,9 @@ type Store struct {
 
 	mu       sync.Mutex
 	state    *state                         // guarded by mu; nil: nothing is known
-	loading  int                            // guarded by mu; loads in progress
-	pending  []*step                        // guarded by mu; steps received during loads
-	feed     *storage.Feed                  // guarded by mu; of the running Watch, nil if there is none
-	shown    int64                          // guarded by mu; the newest revision that Load, Since or Watch has yielded
-	fresh    time.Time                      // guarded by mu; when shown was known to be the latest
-	seen     int64                          // guarded by mu; a later head that was the latest at seenAt, which will be fresh
-	seenAt   time.Time                      // guarded by mu; zero if there is none
+	fresh    time.Time                      // guarded by mu; see Fresh
 	broken   error                          // guarded by mu; of a key that is not JSON
 	gone     error                          // guarded by mu; see checkHead: revisions now mean other states
-	conflict int64                          // guarded by mu; the head that the last commit has met, until Since or Latest; or 0
 	refused  error                          // guarded by mu; why etcd refuses commits, nil if it does not
 	away     error                          // guarded by mu; why the head could not be read the last time, nil if it was
 	idMember func(collection string) string // guarded by mu
@@ -186,9 +178,15 @@ func (s *Store) Writable() error {
 func (s *Store) setRefused(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.readOnly {
-		s.refused = err
+	switch {
+	case s.readOnly:
+		return err
+	case err != nil && s.refused == nil:
+		s.log.Warn("etcd refuses writes", "error", err)
+	case err == nil && s.refused != nil:
+		s.log.Info("etcd accepts writes again")
 	}
+	s.refused = err
 	return err
 }
 
@@ -208,7 +206,7 @@ func (s *Store) checkWritable(ctx context.Context) bool {
 	return true
 }
 
-// Fresh returns the last time at which what Load, Since or Watch has yielded is known to
+// Fresh returns the last time at which what Load or Watch has yielded is known to
 // have been the latest, at first the time of Open.
 func (s *Store) Fresh() time.Time {
 	s.mu.Lock()
@@ -216,28 +214,17 @@ func (s *Store) Fresh() time.Time {
 	return s.fresh
 }
 
-// show notes that rev has been yielded.
-func (s *Store) show(rev storage.Rev) {
+// freshen notes that what was yielded was the latest at some time.
+func (s *Store) freshen(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = max(s.shown, int64(rev))
-	s.freshenLocked()
-}
-
-// freshenLocked sets fresh if the head that was seen has been yielded. The caller holds
-// s.mu.
-func (s *Store) freshenLocked() {
-	if s.seen <= s.shown {
-		if s.seenAt.After(s.fresh) {
-			s.fresh = s.seenAt
-		}
-		s.seenAt = time.Time{}
+	if at.After(s.fresh) {
+		s.fresh = at
 	}
 }
 
 // Latest returns the revision that was the latest at some moment of the call.
 func (s *Store) Latest(ctx context.Context) (storage.Rev, error) {
-	s.setConflict(0)
 	for again := 0; ; again++ {
 		call, cancel := context.WithTimeout(ctx, readTime)
 		rev, _, _, err := s.latest(call)
@@ -260,15 +247,19 @@ func (s *Store) lost() error {
 	return s.gone
 }
 
+// known returns the revision of the database as far as it is known, or 0.
+func (s *Store) known() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == nil {
+		return 0
+	}
+	return s.state.rev
+}
+
 // latest reads the head. asOf is the revision of the cluster at that time.
 func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err error) {
-	began := time.Now()
-	s.mu.Lock()
-	known := int64(0)
-	if s.state != nil {
-		known = s.state.rev
-	}
-	s.mu.Unlock()
+	known := s.known()
 	r, err := s.get(ctx, headKey)
 	if err == nil {
 		rev, h, err = s.headOf(r.Kvs)
@@ -280,14 +271,6 @@ func (s *Store) latest(ctx context.Context) (rev int64, h head, asOf int64, err 
 	defer s.mu.Unlock()
 	if !errors.Is(err, context.Canceled) { // this says nothing about the cluster
 		s.away = err
-	}
-	if err == nil {
-		// Of the heads that have not been yielded the first one counts: under steady
-		// writes the last is never yielded in time.
-		if s.seenAt.IsZero() {
-			s.seen, s.seenAt = rev, began
-		}
-		s.freshenLocked()
 	}
 	return rev, h, asOf, err
 }
@@ -321,13 +304,9 @@ func (s *Store) checkHead(h head, rev, known int64) error {
 var errOther = broken("another database is in the place of this one: restart this server to serve it; " +
 	"if the URL names nodes of two clusters, correct it")
 
-// An absentError is about a prefix without a database.
-type absentError string
-
-func (e absentError) Error() string { return "there is no database at " + string(e) }
-func (absentError) Unwrap() []error { return []error{storage.ErrAway, fs.ErrNotExist} }
-
-func (s *Store) absent() error { return absentError(strings.TrimSuffix(s.prefix, "/")) }
+func (s *Store) absent() error {
+	return &plainError{"there is no database at " + strings.TrimSuffix(s.prefix, "/"), []error{storage.ErrAway, fs.ErrNotExist}}
+}
 
 // get reads keys under the prefix.
 func (s *Store) get(ctx context.Context, key string, o ...clientv3.OpOption) (*clientv3.GetResponse, error) {

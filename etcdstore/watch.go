@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,114 +12,32 @@ import (
 	"pickup/internal/storage"
 )
 
-// keepBatches is the number of commits that a watcher may lag behind before it gets
-// the whole contents instead.
-const keepBatches = 256
-
 // maxBehind is the number of missed commits above which a store loads the contents
 // instead. Etcd sends up to 1,000 revisions in one response, each of up to a megabyte.
 const maxBehind = 64
 
-// Watch implements storage.SharedStore. A goroutine receives the events of etcd until
-// the call ends.
+// Watch implements storage.SharedStore.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		f := s.newFollower(int64(after))
-		s.setFeed(f.feed)
-		defer s.setFeed(nil)
-		var running sync.WaitGroup
-		defer running.Wait()
 		defer cancel()
-		running.Go(func() { f.run(ctx) })
-
-		var reported error
+		f := s.newFollower(int64(after))
+		f.yield = func(b storage.Batch, err error) (more bool) {
+			if more = ctx.Err() == nil && yield(b, err); !more {
+				cancel()
+			}
+			return more
+		}
 		for ctx.Err() == nil {
-			batches, ok, more := f.feed.Since(after)
-			err := f.stale()
-			var failed error
-			if !ok {
-				batches = make([]storage.Batch, 1)
-				if batches[0], failed = s.load(ctx); failed != nil {
-					batches, err = nil, failed
-				}
+			if !f.approach(ctx) {
+				wait(ctx, time.After(probeEach))
+				continue
 			}
-			if reported != nil && err == nil && len(batches) == 0 {
-				batches = []storage.Batch{{Rev: after, After: after}}
-			}
-			for _, b := range batches {
-				after, reported = b.Rev, nil
-				if ctx.Err() != nil || !yield(b, nil) {
-					return
-				}
-				s.show(b.Rev)
-			}
-			away := errors.Is(err, storage.ErrAway) && errors.Is(reported, storage.ErrAway) // the causes may differ
-			if err != nil && !away && (reported == nil || err.Error() != reported.Error()) {
-				reported = err
-				if ctx.Err() != nil || !yield(storage.Batch{Rev: after}, err) {
-					return
-				}
-			}
-			if failed != nil {
-				wait(ctx, time.After(reloadAfter))
-			}
-			wait(ctx, more)
+			f.receive(ctx)
+			f.stats.restarts.Add(1)
+			wait(ctx, time.After(repeatAfter))
 		}
 	}
-}
-
-// Since implements storage.SharedStore. It yields what a running Watch receives, or else
-// loads the contents.
-func (s *Store) Since(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(yield func(storage.Batch, error) bool) {
-		s.mu.Lock()
-		feed, latest := s.feed, storage.Rev(s.conflict)
-		s.conflict = 0
-		s.mu.Unlock()
-		if latest <= after { // no commit has found a later one
-			var err error
-			if latest, err = s.Latest(ctx); err != nil {
-				yield(storage.Batch{}, err)
-				return
-			}
-		}
-		if latest <= after {
-			return
-		}
-		batches := await(ctx, feed, after, latest)
-		if batches == nil {
-			b, err := s.load(ctx)
-			if err != nil {
-				yield(b, err)
-				return
-			}
-			batches = []storage.Batch{b}
-		}
-		for _, b := range batches {
-			if !yield(b, nil) {
-				return
-			}
-			s.show(b.Rev)
-		}
-	}
-}
-
-// await waits for the batches after a revision up to another. It returns nil if the feed,
-// which may be nil, does not get them.
-func await(ctx context.Context, feed *storage.Feed, after, latest storage.Rev) []storage.Batch {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	for ok := feed != nil; ok && ctx.Err() == nil; {
-		batches, known, more := feed.Since(after)
-		if n := len(batches); n > 0 && batches[n-1].Rev >= latest {
-			return batches
-		}
-		if ok = known; ok {
-			wait(ctx, more)
-		}
-	}
-	return nil
 }
 
 // wait waits for c, or until ctx is done.
@@ -131,44 +48,71 @@ func wait[T any](ctx context.Context, c <-chan T) {
 	}
 }
 
-// setFeed makes Since use the batches of a feed, or none.
-func (s *Store) setFeed(feed *storage.Feed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.feed = feed
-}
-
-// A follower receives the events of the keys of a Store while Watch runs. If it does not
-// know what changed, it makes Watch load the contents.
+// A follower receives the events of the keys of a Store while Watch runs.
 type follower struct {
 	*Store
-	feed  *storage.Feed
-	began time.Time
-
-	// Only the goroutine that receives uses the following.
-	last    int64 // the revision of the last head received
-	count   int64 // head.Count of that, or less
-	from    int64 // the next revision to watch
-	edited  int64 // the revision of a hand edit that is not shown yet, or 0
-	checked bool  // whether etcd refuses commits is known
-	refused error // what Writable returned before
+	began    time.Time
+	yield    func(storage.Batch, error) bool // what Watch got; false from the end of Watch on
+	reported error                           // what was yielded last, nil: a batch
+	last     int64                           // the revision of the last head received
+	count    int64                           // head.Count of that, or less
+	seen     int64                           // a later head that was the latest at seenAt
+	seenAt   time.Time                       // zero: there is none
+	from     int64                           // the next revision to watch
+	edited   int64                           // the revision of a hand edit that is not shown yet, or 0
+	behind   bool                            // what changed is not known: everything has to be loaded
+	checked  bool                            // whether etcd refuses commits is known
 }
 
 // newFollower returns a follower of what comes after a revision.
 func (s *Store) newFollower(after int64) *follower {
-	f := &follower{
-		Store: s, feed: storage.NewFeed(storage.Rev(after), keepBatches), began: time.Now(),
-		last: after, from: after + 1, checked: s.readOnly,
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if st := s.state; st != nil {
+	f := &follower{Store: s, began: time.Now(), checked: s.readOnly}
+	f.begin(after)
+	return f
+}
+
+// begin makes f one of what comes after a revision.
+func (f *follower) begin(after int64) {
+	f.last, f.from, f.edited, f.behind = after, after+1, 0, false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if st := f.state; st != nil {
 		f.count = st.head.Count - max(st.rev-after, 0) // not every revision is a head
 		if st.rev == after {
 			f.from, f.edited = st.asOf+1, st.edited
 		}
 	}
-	return f
+}
+
+// give yields a batch.
+func (f *follower) give(b storage.Batch) {
+	f.last, f.reported = int64(b.Rev), nil
+	if f.yield(b, nil) {
+		f.confirm()
+	}
+}
+
+// confirm makes the store fresh if the head that was seen has been yielded. Of the heads
+// that have not been, the first one counts: under steady writes the last is never yielded
+// in time.
+func (f *follower) confirm() {
+	if f.seen <= f.last {
+		f.freshen(f.seenAt)
+		f.seenAt = time.Time{}
+	}
+}
+
+// report yields an error unless the last one was the same, or nil after an error as a batch
+// without changes.
+func (f *follower) report(err error) {
+	away := errors.Is(err, storage.ErrAway) && errors.Is(f.reported, storage.ErrAway) // the causes may differ
+	switch {
+	case err == nil && f.reported != nil:
+		f.give(storage.Batch{Rev: storage.Rev(f.last), After: storage.Rev(f.last)})
+	case err != nil && !away && (f.reported == nil || err.Error() != f.reported.Error()):
+		f.reported = err
+		f.yield(storage.Batch{Rev: storage.Rev(f.last)}, err)
+	}
 }
 
 // stale returns why what Watch has yielded may be old, nil if it is not.
@@ -184,29 +128,34 @@ func (f *follower) stale() error {
 	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.away, errors.New("the watch lags behind"))}
 }
 
-// run receives events until ctx is done.
-func (f *follower) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if !f.approach(ctx) {
-			wait(ctx, time.After(probeEach))
-			continue
-		}
-		f.receive(ctx)
-		f.stats.restarts.Add(1)
-		wait(ctx, time.After(repeatAfter))
-	}
-}
-
 // approach prepares for a watch, and reports whether the cluster can be watched. If many
-// commits were missed, it makes Watch load the contents, which needs less memory.
+// commits were missed, it loads the contents, which needs less memory.
 func (f *follower) approach(ctx context.Context) bool {
-	rev, h, err := f.probe(ctx)
+	_, h, err := f.probe(ctx)
 	if isAway(err) || f.lost() != nil {
+		f.report(f.stale())
 		return false
 	}
 	if err == nil && h.Count-f.count > maxBehind {
-		f.reset(rev, &h)
-		f.from = rev + 1
+		f.behind = true
+	}
+	return f.settle(ctx)
+}
+
+// settle loads the contents if they are not known, and commits a head after a hand edit. It
+// reports whether the watch can go on.
+func (f *follower) settle(ctx context.Context) bool {
+	if f.behind {
+		began := time.Now()
+		b, err := f.load(ctx)
+		if err != nil {
+			f.report(err)
+			return false
+		}
+		f.stats.reloads.Add(1)
+		f.begin(int64(b.Rev))
+		f.seen, f.seenAt = f.last, began
+		f.give(b)
 	}
 	return f.edited == 0 || !isAway(f.commitReload(ctx))
 }
@@ -231,7 +180,7 @@ func (f *follower) receive(ctx context.Context) {
 				return
 			}
 			for _, events := range byRevision(r.Events) {
-				if f.handle(ctx, events) != nil {
+				if events[0].Kv.ModRevision >= f.from && !f.handle(ctx, events) { // else it was loaded
 					return
 				}
 			}
@@ -245,54 +194,38 @@ func (f *follower) receive(ctx context.Context) {
 				return
 			}
 			latest = rev
+			f.report(f.stale())
 		}
 	}
 }
 
-// handle handles the events of one revision. After an error they have to be received
-// again.
-func (f *follower) handle(ctx context.Context, events []*clientv3.Event) error {
+// handle handles the events of one revision. It reports false if the next ones cannot be
+// handled yet.
+func (f *follower) handle(ctx context.Context, events []*clientv3.Event) bool {
 	d, err := f.decode(events)
+	if f.lost() != nil {
+		return false
+	}
+	f.from = d.rev + 1
 	switch {
-	case f.lost() != nil:
-		return f.lost()
 	case err != nil || d.reload || f.edited > 0 && d.head != nil:
-		f.reset(d.rev, d.head)
+		f.behind = true
 	case d.edited:
 		f.stats.foreign.Add(1)
 		f.edited = d.rev
-		if err := f.commitReload(ctx); isAway(err) {
-			return err
-		}
 	case d.head == nil: // keys of an earlier version
 	case d.head.Prev != f.last: // see I2
 		f.stats.gaps.Add(1)
 		f.log.Error("etcd has not reported a commit; loading everything", "after", f.last, "revision", d.rev, "follows", d.head.Prev)
-		f.reset(d.rev, d.head)
+		f.behind = true
 	default:
 		f.mu.Lock()
 		f.noteLocked(d)
 		f.mu.Unlock()
-		f.publish(d.batch, d.head)
+		f.count = d.head.Count
+		f.give(d.batch)
 	}
-	f.from = d.rev + 1
-	return nil
-}
-
-// publish gives a batch to Watch and Since.
-func (f *follower) publish(b storage.Batch, h *head) {
-	if h != nil {
-		f.count = h.Count
-	}
-	f.last = int64(b.Rev)
-	f.feed.Publish(b)
-}
-
-// reset makes Watch load the contents, which are at rev or later.
-func (f *follower) reset(rev int64, h *head) {
-	f.stats.reloads.Add(1)
-	f.edited = 0
-	f.publish(storage.Batch{Rev: storage.Rev(rev), Reset: true}, h)
+	return f.settle(ctx)
 }
 
 // skip makes the next watch begin at the current revision, because etcd has compacted the
@@ -300,14 +233,12 @@ func (f *follower) reset(rev int64, h *head) {
 func (f *follower) skip(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	rev, h, asOf, err := f.latest(call)
+	rev, _, asOf, err := f.latest(call)
 	if err != nil {
 		return
 	}
-	if rev == f.last {
+	if f.behind = rev != f.last; !f.behind {
 		f.edited = f.from - 1
-	} else {
-		f.reset(rev, &h)
 	}
 	f.from = asOf + 1
 }
@@ -336,23 +267,19 @@ func (f *follower) commitReload(ctx context.Context) error {
 	}
 }
 
-// probe reads the head, and wakes Watch, which may have to report that its state is stale.
-// At the start, and while etcd refuses commits, it also checks whether it does.
+// probe reads the head. At the start, and while etcd refuses commits, it also checks
+// whether it does.
 func (f *follower) probe(ctx context.Context) (rev int64, h head, err error) {
 	call, cancel := context.WithTimeout(ctx, 2*readTime)
 	defer cancel()
+	began := time.Now()
 	rev, h, _, err = f.latest(call)
+	if err == nil && f.seenAt.IsZero() {
+		f.seen, f.seenAt = rev, began
+	}
+	f.confirm()
 	if f.failure(err) == nil && (!f.checked || f.Writable() != nil) {
 		f.checked = f.checkWritable(call)
 	}
-	refused := f.Writable()
-	switch {
-	case refused != nil && f.refused == nil:
-		f.log.Warn("etcd refuses writes", "error", refused)
-	case refused == nil && f.refused != nil:
-		f.log.Info("etcd accepts writes again")
-	}
-	f.refused = refused
-	f.feed.Publish(storage.Batch{})
 	return rev, h, err
 }

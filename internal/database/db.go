@@ -60,6 +60,8 @@ type DB struct {
 	edits   edits
 	source  *source
 
+	following atomic.Bool // whether Follow runs
+
 	baseline atomic.Pointer[Snapshot] // see Baseline
 	namedSnapshots
 

@@ -17,6 +17,8 @@ import (
 // the program calls it; without it the database sees such edits only when it
 // writes. It returns ctx's error, or another one if the store ends first.
 func (db *DB) Follow(ctx context.Context) error {
+	db.following.Store(true)
+	defer db.following.Store(false)
 	for b, err := range db.store.Watch(ctx, db.Snapshot().rev) {
 		if err == nil || b.Reset || len(b.Changes) > 0 {
 			err = db.follow(ctx, b, err)

@@ -48,7 +48,7 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 			case len(steps) > 0:
 				rev, err = db.store.Commit(ctx, base.rev, storageChanges(steps)...)
 			case lost == 0:
-				err = db.confirm(ctx, base.rev)
+				rev, err = db.confirm(ctx, base.rev)
 			}
 		})
 		switch {
@@ -63,7 +63,7 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 		case time.Since(start) > maxRetry:
 			return n, errOvertaken
 		}
-		if err = db.catchUp(ctx, lost); err != nil {
+		if err = db.catchUp(ctx, rev, lost); err != nil {
 			return n, err
 		}
 	}
@@ -137,45 +137,49 @@ func (db *DB) unlocked(f func()) {
 	f()
 }
 
-// confirm returns an error wrapping ErrConflict unless rev, which is shown, is the
-// latest revision of the shared store.
-func (db *DB) confirm(ctx context.Context, rev storage.Rev) error {
-	latest, err := db.shared.Latest(ctx)
+// confirm returns the latest revision of the shared store, and an error wrapping
+// ErrConflict unless it is rev, which is shown.
+func (db *DB) confirm(ctx context.Context, rev storage.Rev) (latest storage.Rev, err error) {
+	latest, err = db.shared.Latest(ctx)
 	switch {
-	case err != nil:
-		return err
-	case latest > rev:
-		return storage.ErrConflict
-	case latest < rev:
-		return fmt.Errorf("%w: its latest revision is %d, after it was %d", storage.ErrBroken, latest, rev)
+	case err == nil && latest > rev:
+		err = storage.ErrConflict
+	case err == nil && latest < rev:
+		err = fmt.Errorf("%w: its latest revision is %d, after it was %d", storage.ErrBroken, latest, rev)
 	}
-	return nil
+	return latest, err
 }
 
 const (
 	patience  = 3                    // lost races after which a group waits
 	raceDelay = 4 * time.Millisecond // for how long, at most, for each race that it has lost
+	followMax = time.Second          // how long Follow may take to show what others have written
 )
 
-// catchUp applies what others have written, when a group has lost that many races
-// before. The caller holds db.write.
-func (db *DB) catchUp(ctx context.Context, lost int) (err error) {
+// catchUp waits until Follow shows what others have written up to a revision, or up to the
+// latest one if the revision is not known (0), when a group has lost that many races
+// before. If that takes long, or Follow does not run, it loads the contents. The caller
+// holds db.write.
+func (db *DB) catchUp(ctx context.Context, rev storage.Rev, lost int) (err error) {
+	shown := false
 	db.unlocked(func() {
 		if lost >= patience {
 			time.Sleep(mathrand.N(time.Duration(lost) * raceDelay))
 		}
-		for b, failed := range db.shared.Since(ctx, db.Snapshot().rev) {
-			if err = failed; err == nil {
-				db.write.Lock()
-				err = db.applyOrReload(ctx, b)
-				db.write.Unlock()
-			}
-			if err != nil {
-				return
-			}
+		if rev == 0 {
+			rev, err = db.shared.Latest(ctx)
+		}
+		if err == nil && db.following.Load() {
+			wait, cancel := context.WithTimeout(ctx, followMax)
+			defer cancel()
+			_, late := db.Reach(wait, rev)
+			shown = late == nil
 		}
 	})
-	return err
+	if err != nil || shown {
+		return err
+	}
+	return db.reload(ctx)
 }
 
 // awaitCommit waits until the commit that has led to rev is shown, as Update does
@@ -292,12 +296,13 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 			_, err := schema.Compile("rules", text)
 			return err
 		}
+		var rev storage.Rev
 		var err error
 		db.unlocked(func() {
-			_, err = db.shared.CommitRules(ctx, base.rev, text, conv.IDMember, base.rekeyed(conv))
+			rev, err = db.shared.CommitRules(ctx, base.rev, text, conv.IDMember, base.rekeyed(conv))
 		})
 		if errors.Is(err, storage.ErrConflict) && time.Since(start) < maxRetry {
-			if err = db.catchUp(ctx, lost); err == nil {
+			if err = db.catchUp(ctx, rev, lost); err == nil {
 				continue
 			}
 		}

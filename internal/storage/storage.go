@@ -59,7 +59,9 @@ type Store interface {
 //
 //   - A revision is the same state for all of them, and stays so after a restart. It
 //     is not used again. Revisions need not be consecutive.
-//   - All updates of one Commit get the same revision.
+//   - All updates of one Commit get the same revision. With ErrConflict, Commit and
+//     CommitRules return a later revision than base that was the latest at some moment
+//     of the call, or 0 if they do not know one. Watch yields it soon.
 //   - The store keeps the rules, the schema of the database, with the contents, and
 //     the keys of elements too: it does not compute them again.
 //   - Each batch that is not a Reset has After. A batch without changes only moves
@@ -80,20 +82,14 @@ type SharedStore interface {
 	// the call, however long others have not been heard of (it is linearizable).
 	Latest(ctx context.Context) (Rev, error)
 
-	// Since yields the batches that lead from the state at after to one that was the
-	// latest at some moment of the call, or of the commit before it that returned
-	// ErrConflict, and ends. It yields the whole contents if it does not have the
-	// batches, and nothing if after is the latest. An error ends the sequence.
-	Since(ctx context.Context, after Rev) iter.Seq2[Batch, error]
-
 	// CommitRules is Commit with other rules from that revision on; empty: none.
 	// idMember returns the fields with the ids under these rules. A collection
 	// whose ids are in another field than before is among changes as a whole, and
 	// its elements get new keys.
 	CommitRules(ctx context.Context, base Rev, rules []byte, idMember func(collection string) string, changes []Change) (Rev, error)
 
-	// Fresh returns the latest time at which the state that Load, Since or Watch
-	// last yielded is known to have been the latest.
+	// Fresh returns the latest time at which the state that Load or Watch last
+	// yielded is known to have been the latest.
 	Fresh() time.Time
 }
 

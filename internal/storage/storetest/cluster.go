@@ -70,7 +70,7 @@ func (c *Cluster) commit(by *Replica, base storage.Rev, changes []storage.Change
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if base != c.rev {
-		return 0, storage.ErrConflict
+		return c.rev, storage.ErrConflict
 	}
 	next := clone(c.contents)
 	for _, ch := range changes {
@@ -111,12 +111,12 @@ type Replica struct {
 	fault    func(call string) error        // guarded by mu; may be nil
 	away     *storage.AwayError             // guarded by mu; nil if the cluster can be reached
 	held     bool                           // guarded by mu; Watch is silent
-	yielded  storage.Rev                    // guarded by mu; the newest of Load, Since and Watch
+	yielded  storage.Rev                    // guarded by mu; the newest of Load and Watch
 	fresh    time.Time                      // guarded by mu; when that was known to be the latest
 }
 
-// SetFault sets a function that is called when Load, Commit, CommitRules, Latest or
-// Since begins, with the name of the method. If it returns an error, so does the
+// SetFault sets a function that is called when Load, Commit, CommitRules or Latest
+// begins, with the name of the method. If it returns an error, so does the
 // method. It is also called with Stored when a commit is stored: then the error is
 // that of an answer that is lost. nil: no faults.
 func (r *Replica) SetFault(fault func(call string) error) {
@@ -233,7 +233,7 @@ func (r *Replica) commit(call string, base storage.Rev, changes []storage.Change
 	}
 	rev, err := r.cluster.commit(r, base, changes, rules, idMember)
 	if err != nil {
-		return 0, err
+		return rev, err
 	}
 	if err := r.begin("Stored"); err != nil {
 		return 0, fmt.Errorf("%w: %w", storage.ErrUnsure, err)
@@ -249,23 +249,6 @@ func (r *Replica) Latest(ctx context.Context) (storage.Rev, error) {
 	r.cluster.mu.Lock()
 	defer r.cluster.mu.Unlock()
 	return r.cluster.rev, nil
-}
-
-// Since implements storage.SharedStore.
-func (r *Replica) Since(_ context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(yield func(storage.Batch, error) bool) {
-		if err := r.begin("Since"); err != nil {
-			yield(storage.Batch{}, err)
-			return
-		}
-		batches, _ := r.since(after)
-		for _, b := range batches {
-			r.yields(b.Rev)
-			if !yield(b, nil) {
-				return
-			}
-		}
-	}
 }
 
 // since returns the batches after rev, or the whole contents, and a channel that is

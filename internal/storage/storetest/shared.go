@@ -21,7 +21,7 @@ import (
 func RunShared(t *testing.T, open func(t *testing.T, database string) (a, b storage.SharedStore)) {
 	for name, run := range map[string]func(t *testing.T, a, b storage.SharedStore){
 		"Watch":      testSharedWatch,
-		"Since":      testSince,
+		"Conflict":   testConflict,
 		"Revisions":  testRevisions,
 		"Fresh":      testFresh,
 		"Increments": testIncrements,
@@ -74,74 +74,34 @@ func testSharedWatch(t *testing.T, a, b storage.SharedStore) {
 	}
 }
 
-// testSince catches up after a conflict, while a Watch receives what others commit. Without
-// one, Since may yield the whole contents.
-func testSince(t *testing.T, a, b storage.SharedStore) {
-	before := load(t, b)
-	alone := commit(t, a, before.Rev, set("drivers", "alone", `{"id":"alone"}`))
-	if got := since(t, b, before.Rev); len(got) != 1 || got[0].Rev != alone || got[0].Reset && text(got[0].Contents) != text(load(t, a).Contents) {
-		t.Errorf("without a Watch, Since yields %d batches, want one at %d", len(got), alone)
-	}
+// testConflict commits on a base that the other store has left behind, and follows to the
+// revision that the error names.
+func testConflict(t *testing.T, a, b storage.SharedStore) {
 	first := load(t, b)
-	ctx, cancel := context.WithCancel(t.Context())
-	started := make(chan bool, 1)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		for range b.Watch(ctx, before.Rev) {
-			select {
-			case started <- true:
-			default:
-			}
-		}
-	})
-	defer watch.Wait()
-	defer cancel()
-	<-started
-	if got := since(t, b, first.Rev); len(got) != 0 {
-		t.Errorf("Since yields %d batches after the latest revision", len(got))
-	}
 	one := commit(t, a, first.Rev, set("drivers", "s", `{"id":"s"}`))
 	two := commit(t, a, one, remove("drivers", "s"), set("settings", "", `{"zone":"CET"}`))
-	if _, err := b.Commit(t.Context(), first.Rev, []storage.Change{set("drivers", "b", `{"id":"b"}`)}); !errors.Is(err, storage.ErrConflict) {
-		t.Fatalf("Commit on a base that the other store has left behind: %v, want ErrConflict", err)
+	change := []storage.Change{set("drivers", "b", `{"id":"b"}`)}
+	rev, err := b.Commit(t.Context(), first.Rev, change)
+	if !errors.Is(err, storage.ErrConflict) || rev != two && rev != 0 {
+		t.Fatalf("Commit on a base that the other store has left behind: %d, %v, want %d, ErrConflict", rev, err, two)
 	}
-	for _, test := range []struct {
-		after storage.Rev
-		want  int
-	}{{first.Rev, 2}, {one, 1}, {two, 0}} {
-		contents, last := clone(first.Contents), test.after
-		batches := since(t, b, test.after)
-		for _, batch := range batches {
-			if batch.Reset || batch.After != last || batch.Own {
-				t.Errorf("Since(%d) yields a batch from %d to %d (reset %v, own %v) after %d", test.after, batch.After, batch.Rev, batch.Reset, batch.Own, last)
-			}
-			last = batch.Rev
-			for _, ch := range batch.Changes {
-				if err := apply(&contents, ch, "id"); err != nil {
-					t.Fatal(err)
-				}
-			}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	at := first.Rev
+	for batch, err := range b.Watch(ctx, first.Rev) {
+		if err != nil || batch.Own {
+			t.Fatalf("Watch yields a batch at %d (%v, own %v)", batch.Rev, err, batch.Own)
 		}
-		if len(batches) != test.want || last != two {
-			t.Errorf("Since(%d) yields %d batches up to %d, want %d up to %d", test.after, len(batches), last, test.want, two)
-		}
-		if test.after == first.Rev {
-			equal(t, b, text(contents))
+		if at = batch.Rev; at >= two {
+			break
 		}
 	}
-	commit(t, b, two, set("drivers", "b", `{"id":"b"}`))
-}
-
-// since returns what Since yields, without batches that only move the revision.
-func since(t *testing.T, s storage.SharedStore, after storage.Rev) (batches []storage.Batch) {
-	t.Helper()
-	for b, err := range s.Since(t.Context(), after) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		batches = append(batches, b)
+	if at != two {
+		t.Errorf("Watch has led to %d, want %d", at, two)
 	}
-	return batches
+	if latest := commit(t, b, two, change[0]); latest <= two {
+		t.Errorf("Commit returns %d after %d", latest, two)
+	}
 }
 
 // testRevisions compares the revisions of the stores: of the database, and of its
@@ -264,9 +224,6 @@ func testRules(t *testing.T, a, b storage.SharedStore) {
 	}
 	if _, err := b.Commit(t.Context(), first.Rev, []storage.Change{set("empty", "x", `{"id":"x"}`)}); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Commit on a base with other rules: %v, want ErrConflict", err)
-	}
-	if got := since(t, b, first.Rev); len(got) == 0 || string(got[0].Rules) != rules {
-		t.Errorf("Since yields %d batches, the first of which should have the rules", len(got))
 	}
 	batch := load(t, b)
 	if string(batch.Rules) != rules || batch.Rev != rev {
