@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -12,12 +13,13 @@ import (
 	"net/url"
 
 	"pickup/filestore"
+	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
-// A client sends the requests of a command to the server that has its file.
+// A client sends the requests of a command to a server.
 type client struct {
 	http   http.Client
 	server *url.URL // with the user and the password, if there is one
@@ -27,19 +29,24 @@ type client struct {
 	relations []database.Relation
 }
 
-// A refusedError is an answer of a server that is not a success.
-type refusedError struct {
-	status int
-	problem
+// localClient returns a client of a server of this machine. There is no proxy, because it might
+// answer for the server. The certificate is not verified: it is for the names that clients use.
+func localClient(server *url.URL) *client {
+	return &client{server: server, http: http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
 }
 
-// A problem is what an answer of a server says is wrong (RFC 9457).
-type problem struct {
+// A refusedError is an answer of a server that is not a success: what it says is wrong
+// (RFC 9457) or else its status.
+type refusedError struct {
+	status int
 	Detail string // a sentence
 	Errors []struct{ Pointer, Detail string }
 }
 
 func (e *refusedError) Error() string { return e.Detail }
+
+// A lostError is the loss of a connection: another attempt may succeed.
+type lostError struct{ error }
 
 // openOrAsk returns the store of a file that exists, to write it, or else a client of the
 // server that has the file.
@@ -56,9 +63,7 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 	if err != nil {
 		return nil, nil, err
 	}
-	// There is no proxy, because it might answer for the server. The certificate is not
-	// verified: it is for the names that clients use, and the address is one of this machine.
-	c := &client{server: server, http: http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+	c := localClient(server)
 	text, _, err := c.send(ctx, http.MethodGet, "/_/status", nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w; %w", inUse, err)
@@ -75,13 +80,24 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 	return nil, c, nil
 }
 
-// send sends a request with a body of JSON, unless that is nil, and returns the answer. header
-// has names, each with its value after it. The error of an answer that is not a success is a
-// *refusedError, except that of 401, which says which password to set.
+// send sends a request as do does, and returns the answer and its header.
 func (c *client) send(ctx context.Context, method, path string, body []byte, header ...string) ([]byte, http.Header, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath(path).String(), bytes.NewReader(body))
+	resp, err := c.do(ctx, method, path, body, header...)
 	if err != nil {
 		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	return answer, resp.Header, err
+}
+
+// do sends a request with a body of JSON, unless that is nil. header has names, each with its
+// value after it. The error has a lostError without an answer, and is a *refusedError if the answer
+// is not a success, except that of 401, which says which password to set.
+func (c *client) do(ctx context.Context, method, path string, body []byte, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -91,17 +107,40 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", c.server.Host, errors.Unwrap(err)) // the error of net/http has the password
+		return nil, fmt.Errorf("%s: %w", c.server.Host, lostError{errors.Unwrap(err)}) // the error of net/http has the password
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
 	}
 	defer resp.Body.Close()
 	switch u := req.URL.User; {
 	case resp.StatusCode == http.StatusUnauthorized && u != nil:
-		return nil, nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, spell.Printable(u.Username()))
+		return nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, spell.Printable(u.Username()))
 	case resp.StatusCode == http.StatusUnauthorized:
-		return nil, nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
-	case resp.StatusCode >= 300:
-		return nil, nil, &refusedError{resp.StatusCode, problemOf(resp)}
+		return nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
 	}
-	answer, err := io.ReadAll(resp.Body)
-	return answer, resp.Header, err
+	refused := &refusedError{status: resp.StatusCode}
+	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // an error leaves it empty
+	refused.Detail = cmp.Or(refused.Detail, resp.Status)
+	return nil, refused
+}
+
+// parseServer parses the URL of a server. It adds the user and the password of the variables
+// unless the URL has a password.
+func parseServer(e *environment, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, config.Usagef("URL is not a server, such as http://localhost:3000")
+	}
+	if _, given := u.User.Password(); !given {
+		name, password, err := config.ReadUser(e.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		name = cmp.Or(u.User.Username(), name)
+		if u.User = nil; password != "" {
+			u.User = url.UserPassword(name, password)
+		}
+	}
+	return u, nil
 }

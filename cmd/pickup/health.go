@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,30 +36,21 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/_/readyz", nil)
+	u, err := url.Parse(server)
 	if err != nil {
 		return config.Usagef("%q is not an address: %w", c.Host, err)
 	}
-	// There is no proxy, because it might answer for the server. The certificate
-	// is not verified: it is for the names that clients use, and the request
-	// contains nothing secret.
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
-	}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("no server responds at %s (set --host and --port as for the server): %w", server, errors.Unwrap(err))
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusOK {
+	_, _, err = localClient(u).send(ctx, http.MethodGet, "/_/readyz", nil)
+	refused, responds := errors.AsType[*refusedError](err)
+	switch {
+	case err == nil:
 		return nil
-	}
-	// net/http responds like this to a request without TLS.
-	if strings.HasPrefix(server, "http:") && resp.StatusCode == http.StatusBadRequest {
+	case !responds:
+		return fmt.Errorf("no server responds at %s (set --host and --port as for the server): %w", server, err)
+	case u.Scheme == "http" && refused.status == http.StatusBadRequest: // of net/http to a request without TLS
 		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", server)
 	}
-	return fmt.Errorf("the server at %s is not ready: %s", server, detail(resp))
+	return fmt.Errorf("the server at %s is not ready: %w", server, err)
 }
 
 // server returns the URL of the server to ask: the one that flags name, or else the one
@@ -81,42 +72,24 @@ func (c *healthCommand) server(e *environment) (string, error) {
 	return a.URL(t)
 }
 
-// serverInContainer returns the server that this container is for, with its environment.
-// It parses the arguments and variables of each process that runs this program in this
-// working directory. It returns nil outside of a container.
+// serverInContainer returns the server that this container is for, with its settings: the
+// process that runs this program in this working directory, with the variables that this one
+// has, too. It returns nil outside of a container.
 func serverInContainer(e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil
 	}
-	program, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		return nil, nil
-	}
-	here, err := os.Stat(".")
-	if err != nil {
-		return nil, nil
-	}
+	program, _ := os.Stat("/proc/self/exe") // without one there is no same file
+	here, _ := os.Stat(".")
 	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, p := range processes {
-		exe, err := os.Stat(p + "/exe")
-		if err != nil || !os.SameFile(program, exe) {
-			continue // another program, or one of another user
-		}
-		if dir, err := os.Stat(p + "/cwd"); err != nil || !os.SameFile(here, dir) {
-			continue // another server, in a container with several
-		}
-		args, vars := procStrings(p+"/cmdline"), procStrings(p+"/environ")
-		if len(args) == 0 {
-			continue // it has ended
-		}
-		of := &environment{Sources: new(config.Sources), container: true, stdout: io.Discard, stderr: io.Discard}
-		of.Getenv = func(name string) string {
-			for _, v := range vars {
-				if value, ok := strings.CutPrefix(v, name+"="); ok {
-					return value
-				}
-			}
-			return ""
+		exe, _ := os.Stat(p + "/exe")
+		dir, _ := os.Stat(p + "/cwd")
+		text, _ := os.ReadFile(p + "/cmdline") // arguments, each with a zero at its end
+		args := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+		of := &environment{Sources: &config.Sources{Getenv: e.Getenv}, container: true, stdout: io.Discard, stderr: io.Discard}
+		if len(text) == 0 || !os.SameFile(program, exe) || !os.SameFile(here, dir) {
+			continue // another program, another server, or one that has ended
 		}
 		if command, err := parse(args[1:], of); err == nil {
 			if s, ok := command.(*serveCommand); ok {
@@ -125,12 +98,4 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 		}
 	}
 	return nil, nil
-}
-
-// procStrings returns the strings of a file in /proc, each of which ends with a zero. It
-// returns none if the file cannot be read.
-func procStrings(name string) []string {
-	text, _ := os.ReadFile(name)
-	all := strings.Split(string(text), "\x00")
-	return all[:len(all)-1]
 }

@@ -2,20 +2,16 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"pickup/internal/config"
-	"pickup/internal/spell"
 )
 
 // A tailCommand prints the changes of a running server as they happen.
@@ -36,11 +32,9 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	server := u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/")
-	u.Path, u.RawQuery = strings.TrimSuffix(u.Path, "/")+"/_/changes", ""
-	if c.Since != "" {
+	if u.RawQuery = ""; c.Since != "" {
 		u.RawQuery = url.Values{"_since": {c.Since}}.Encode()
 	}
-	req := (&http.Request{URL: u, Header: http.Header{"Accept": {"text/event-stream"}}}).WithContext(ctx)
 	terminal := isTerminal(e.stdout)
 	p := &eventPrinter{changePrinter{bufio.NewWriter(e.stdout), terminal && e.Getenv("NO_COLOR") == ""}, c.Since != ""}
 	print := p.print
@@ -49,19 +43,21 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: c.TLSSelfSigned}
+	f := &follower{client: client{http: http.Client{Transport: transport}, server: u}, print: print}
 	for lost := false; ; lost = true {
-		err := followChanges(&http.Client{Transport: transport}, req, print, func() {
+		err := f.follow(ctx, func() {
 			fmt.Fprintf(e.stderr, "pickup: connected to %s\n", server)
 			lost = false
 		})
 		if ctx.Err() != nil {
 			return nil
 		}
-		if _, again := errors.AsType[lostError](err); !again {
+		why, again := errors.AsType[lostError](err)
+		if !again {
 			return err
 		}
 		if !lost {
-			fmt.Fprintf(e.stderr, "pickup: no connection to %s: %v; trying again\n", server, err)
+			fmt.Fprintf(e.stderr, "pickup: no connection to %s: %v; trying again\n", server, why)
 		}
 		select {
 		case <-time.After(retryAfter):
@@ -83,39 +79,23 @@ func (c *tailCommand) url(e *environment) (*url.URL, error) {
 	return parseServer(e, text)
 }
 
-// parseServer parses the URL of a server. It adds the user and the password of the variables
-// unless the URL has a password.
-func parseServer(e *environment, text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, config.Usagef("URL is not a server, such as http://localhost:3000")
-	}
-	if _, given := u.User.Password(); !given {
-		name, password, err := config.ReadUser(e.Getenv)
-		if err != nil {
-			return nil, err
-		}
-		name = cmp.Or(u.User.Username(), name)
-		if u.User = nil; password != "" {
-			u.User = url.UserPassword(name, password)
-		}
-	}
-	return u, nil
+// A follower prints the events of a server.
+type follower struct {
+	client
+	print func(event string, data []byte) error
+	last  string // the id of the last event, for the next connection
 }
 
-// A lostError is the loss of a connection: another attempt may succeed.
-type lostError struct{ error }
-
-// followChanges prints the events of one connection until it ends, and calls connected when the
-// server has responded. It adds the last event to req, for the next connection.
-func followChanges(client *http.Client, req *http.Request, print func(event string, data []byte) error, connected func()) error {
-	resp, err := client.Do(req)
+// follow prints the events of one connection until it ends, and calls connected when the
+// server has responded.
+func (f *follower) follow(ctx context.Context, connected func()) error {
+	resp, err := f.do(ctx, http.MethodGet, "/_/changes", nil, "Accept", "text/event-stream", "Last-Event-ID", f.last)
 	if err != nil {
-		return lostError{errors.Unwrap(err)} // the error of net/http has the URL
+		return f.refusal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
-		return refusal(req, resp)
+	if resp.Header.Get("Content-Type") != "text/event-stream" {
+		return f.refusal(&refusedError{status: http.StatusNotFound})
 	}
 	connected()
 	var event, id, data string
@@ -134,43 +114,28 @@ func followChanges(client *http.Client, req *http.Request, print func(event stri
 			data = value
 		case "": // the end of an event, or a comment
 			if event != "" {
-				if err := print(event, []byte(data)); err != nil {
+				if err := f.print(event, []byte(data)); err != nil {
 					return err
 				}
 			}
-			if id != "" {
-				req.Header.Set("Last-Event-ID", id)
-			}
-			event = ""
+			event, f.last = "", id
 		}
 	}
 }
 
-// refusal returns the error of a response that is no stream of changes.
-func refusal(req *http.Request, resp *http.Response) error {
-	err := errors.New(detail(resp))
-	switch resp.StatusCode {
+// refusal returns the error of a request that got no stream of changes.
+func (f *follower) refusal(err error) error {
+	refused, ok := errors.AsType[*refusedError](err)
+	if !ok {
+		return err
+	}
+	switch refused.status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return lostError{err}
-	case http.StatusUnauthorized:
-		if u := req.URL.User; u != nil {
-			return fmt.Errorf("%s rejects the user %s or the password", req.URL.Host, spell.Printable(u.Username()))
-		}
-		return fmt.Errorf("%s needs a password: set PICKUP_PASSWORD, or use http://USER:PASSWORD@HOST", req.URL.Host)
 	case http.StatusBadRequest:
 		return config.Usagef("--since: %w", err)
-	case http.StatusOK, http.StatusNotFound:
-		return fmt.Errorf("%s has no stream of changes: it is not pickup, or an older version", req.URL.Host)
+	case http.StatusNotFound:
+		return fmt.Errorf("%s has no stream of changes: it is not pickup, or an older version", f.server.Host)
 	}
-	return fmt.Errorf("%s responds with %w", req.URL.Host, err)
-}
-
-// detail returns what the problem in a response says or, without one, the status.
-func detail(resp *http.Response) string { return problemOf(resp).Detail }
-
-// problemOf returns the problem in a response. Without one, its detail is the status.
-func problemOf(resp *http.Response) (p problem) {
-	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p) // an error leaves it empty
-	p.Detail = cmp.Or(p.Detail, resp.Status)
-	return p
+	return fmt.Errorf("%s responds with %w", f.server.Host, err)
 }
