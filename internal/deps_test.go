@@ -38,7 +38,7 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/prometheus/", packages: "server"},
 	{path: "github.com/santhosh-tekuri/jsonschema/", packages: "internal/schema internal/describe"},
 	{path: "go.etcd.io/", packages: "etcdstore"},
-	{path: "go.uber.org/zap", packages: "etcdstore"},
+	{path: "go.uber.org/zap", packages: "etcdstore cmd/pickup"},
 	{path: "google.golang.org/grpc", packages: "etcdstore"},
 	{path: "github.com/tidwall/btree", packages: "internal/ordered internal/database"},
 	{path: "golang.org/x/crypto/", packages: "server/auth"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/lmittmann/tint"
+	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
 	"pickup/internal/config"
@@ -24,7 +23,7 @@ import (
 type logs struct {
 	log    *slog.Logger // writes each line at once
 	access *slog.Logger // buffers lines, unless a person watches
-	out    *logBuffer
+	out    *zapcore.BufferedWriteSyncer
 	people bool // they are for people to read
 }
 
@@ -43,7 +42,7 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 		}
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	out := &logBuffer{w: w, buf: bufio.NewWriterSize(w, 64<<10)}
+	out := newBuffer(w)
 	l := logs{out: out, people: people}
 	switch {
 	case people:
@@ -64,43 +63,28 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// A logBuffer buffers lines for a second, so that a request does not wait for its line in
-// the access log. It is safe for concurrent use.
-type logBuffer struct {
-	w io.Writer
-
-	mu      sync.Mutex
-	buf     *bufio.Writer // guarded by mu
-	waiting bool          // guarded by mu; a flush is due
+// newBuffer returns a buffer of lines for w. It is written out each second, so that a request does
+// not wait for its line in the access log.
+func newBuffer(w io.Writer) *zapcore.BufferedWriteSyncer {
+	return &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(forgiving{w}), Size: 64 << 10, FlushInterval: time.Second}
 }
 
-func (b *logBuffer) Write(line []byte) (int, error) { return b.write(line, false) }
+// forgiving ignores errors: after one, a buffer would write nothing any more, but a full disk
+// may get room.
+type forgiving struct{ w io.Writer }
 
-// Flush writes out what is buffered.
-func (b *logBuffer) Flush() { b.write(nil, true) } // there is nowhere to log its error
-
-func (b *logBuffer) write(line []byte, flush bool) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n, err := b.buf.Write(line)
-	if flush {
-		b.waiting = false
-		err = errors.Join(err, b.buf.Flush())
-	}
-	if err != nil {
-		b.buf.Reset(b.w) // a bufio.Writer fails for good, but a full disk may get room
-	}
-	if !b.waiting && b.buf.Buffered() > 0 {
-		b.waiting = true
-		time.AfterFunc(time.Second, b.Flush)
-	}
-	return n, err
+func (f forgiving) Write(lines []byte) (int, error) {
+	f.w.Write(lines)
+	return len(lines), nil
 }
 
-// unbuffered writes through a logBuffer at once, after what is buffered.
-type unbuffered struct{ b *logBuffer }
+// unbuffered writes through a buffer at once, after what is buffered.
+type unbuffered struct{ *zapcore.BufferedWriteSyncer }
 
-func (u unbuffered) Write(line []byte) (int, error) { return u.b.write(line, true) }
+func (u unbuffered) Write(line []byte) (int, error) {
+	n, err := u.BufferedWriteSyncer.Write(line)
+	return n, errors.Join(err, u.Sync())
+}
 
 // newTerminalHandler returns a handler that writes a log for people. Control characters
 // are replaced, so that a value cannot move the cursor.
@@ -156,8 +140,8 @@ func (h requestHandler) Handle(_ context.Context, r slog.Record) error {
 	if h.color {
 		shown = color + shown + plain
 	}
-	_, err := fmt.Fprintf(h.w, "%s %s %s%s  %s  %s  %s%s%s\n", r.Time.Format(time.TimeOnly), text("", "method"), text("", "path"), text("?", "query"),
-		shown, duration(value["ms"].Float64()), bytesText(value["bytes"].Int64()), text("  ", "simulated"), text("  ", "reason"))
+	_, err := fmt.Fprintf(h.w, "%s %s %s%s  %s  %.1f ms  %d B%s%s\n", r.Time.Format(time.TimeOnly), text("", "method"), text("", "path"), text("?", "query"),
+		shown, value["ms"].Float64(), value["bytes"].Int64(), text("  ", "simulated"), text("  ", "reason"))
 	return err
 }
 
@@ -178,31 +162,4 @@ func replaceControls(text string, by rune) string {
 		}
 		return r
 	}, text)
-}
-
-// duration returns milliseconds, or seconds, with two or three digits.
-func duration(ms float64) string {
-	if ms >= 1000 {
-		return digits(ms/1000) + " s"
-	}
-	return digits(ms) + " ms"
-}
-
-// bytesText returns a number of bytes, of kilobytes or of megabytes.
-func bytesText(n int64) string {
-	switch {
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprint(n, " B")
-}
-
-// digits returns n without decimals if it is 10 or more, otherwise with one.
-func digits(n float64) string {
-	if n >= 10 {
-		return fmt.Sprintf("%.0f", n)
-	}
-	return fmt.Sprintf("%.1f", n)
 }

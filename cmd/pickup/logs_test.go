@@ -32,7 +32,7 @@ func TestLogsDoNotMix(t *testing.T) {
 	line(l.access)
 	line(l.log, "path", strings.Repeat("x", 200<<10))
 	line(l.access)
-	l.out.Flush()
+	l.out.Sync()
 	seen := 0
 	for text := range bytes.Lines(out.Bytes()) {
 		var record struct{ N int }
@@ -106,12 +106,12 @@ func TestTerminalLog(t *testing.T) {
 			name: "list", log: request("GET", "/posts", 200, 701, 0.2, "query", "_page=1&_limit=5"),
 			want: "GET /posts?_page=1&_limit=5  200  0.2 ms  701 B",
 		},
-		{name: "no query", log: request("DELETE", "/posts/1", 200, 12_345, 12.34, "query", ""), want: "DELETE /posts/1  200  12 ms  12.3 kB"},
+		{name: "no query", log: request("DELETE", "/posts/1", 200, 12_345, 12.34, "query", ""), want: "DELETE /posts/1  200  12.3 ms  12345 B"},
 		{
 			name: "error", log: request("GET", "/posts", 400, 0, 1234.5, "query", "_limt=3", "reason", "Did you mean _limit?"), color: true,
-			want: "GET /posts?_limt=3  \x1b[33m400\x1b[m  1.2 s  0 B  Did you mean _limit?",
+			want: "GET /posts?_limt=3  \x1b[33m400\x1b[m  1234.5 ms  0 B  Did you mean _limit?",
 		},
-		{name: "large", log: request("GET", "/db", 200, 5_250_000, 45_678), color: true, want: "GET /db  \x1b[32m200\x1b[m  46 s  5.2 MB"},
+		{name: "large", log: request("GET", "/db", 200, 5_250_000, 45_678), color: true, want: "GET /db  \x1b[32m200\x1b[m  45678.0 ms  5250000 B"},
 		{name: "fault", log: request("GET", "/posts", 503, 99, 9.99, "simulated", "code=503"), color: true, want: "GET /posts  \x1b[31m503\x1b[m  10.0 ms  99 B  code=503"},
 		{name: "cut", log: request("GET", "/posts", 0, 0, 0), want: "GET /posts  cut  0.0 ms  0 B"},
 		{name: "control characters", log: request("G\x1b[2J", "/a\nb", 501, 1, 1), want: `"G\x1b[2J" "/a\nb"  501  1.0 ms  1 B`},

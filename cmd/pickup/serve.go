@@ -79,8 +79,6 @@ type service struct {
 	gitBusy       func() bool  // git is changing files
 	inFolder      bool         // db.json is made next to files that could be a database
 	http          *http.Server
-	pprof         *http.Server // nil without --pprof
-	pprofListener net.Listener
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
@@ -122,7 +120,6 @@ func (s *service) start(ctx context.Context) error {
 		s.listen,
 		s.openStore,
 		s.openDatabase,
-		s.listenPprof,
 		s.makeServer,
 		s.printBanner,
 	} {
@@ -139,7 +136,7 @@ func (s *service) start(ctx context.Context) error {
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	failed := make(chan error, 3)
+	failed := make(chan error, 2)
 	var running sync.WaitGroup
 
 	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
@@ -149,9 +146,6 @@ func (s *service) serve(ctx context.Context) error {
 		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // clients learn whether the schema can be used
 	})
 	running.Go(debug.FreeOSMemory) // returns the garbage of the start
-	if s.pprof != nil {
-		running.Go(func() { failed <- s.pprof.Serve(s.pprofListener) })
-	}
 	s.notifySystemd(daemon.SdNotifyReady)
 
 	var err error
@@ -167,14 +161,11 @@ func (s *service) serve(ctx context.Context) error {
 		s.log.Warn("stopping: some requests did not finish in time", "waited", drainTime)
 		s.http.Close() // its error would be about connections that are given up
 	}
-	if s.pprof != nil {
-		s.pprof.Close()
-	}
 	stop()
 	running.Wait()
 	server.LogUncommitted(s.http.Handler)
 	s.watcher.LogLost()
-	s.logs.out.Flush()
+	s.logs.out.Sync() // it ignores errors
 	return err
 }
 
@@ -322,17 +313,6 @@ func (s *service) openFile(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *service) listenPprof(context.Context) (err error) {
-	if s.Pprof == "" {
-		return nil
-	}
-	s.pprof, s.pprofListener, err = profiles(s.Pprof)
-	if err == nil {
-		s.notices = append(s.notices, note("profiles are at http://%s/debug/pprof/.", s.pprofListener.Addr()))
-	}
-	return err
-}
-
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
 	form, _ := s.Answers.Form() // Check has returned its error
@@ -410,10 +390,8 @@ func (s *service) makeServer(context.Context) error {
 // close gives back what start opened. Notices that no banner showed are logged,
 // because the next start may not have them.
 func (s *service) close(ctx context.Context) error {
-	for _, l := range []net.Listener{s.listener, s.pprofListener} {
-		if l != nil {
-			l.Close() // its error says that serve closed it
-		}
+	if s.listener != nil {
+		s.listener.Close() // its error says that serve closed it
 	}
 	if !s.shown {
 		for _, n := range s.notices {

@@ -11,7 +11,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -58,7 +57,6 @@ type Settings struct {
 	LogFormat     string   `group:"logs" enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: short lines on a terminal, JSON elsewhere (${default})."`
 	NoCompression bool     `group:"paths" aliases:"no-gzip,ng,noGzip" variable:"PICKUP_NO_COMPRESSION" help:"Do not compress answers."`
 	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
-	Pprof         string   `group:"logs" variable:"PICKUP_PPROF" placeholder:"ADDRESS:PORT" help:"Serve profiles at /debug/pprof/ on a separate loopback address."`
 	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
 	ClusterAccess
 	ClusterReads
@@ -81,28 +79,11 @@ func (s *Settings) Check() error {
 			return Usagef("--allow-host: %q is not a host name: leave out the scheme and the path, as in app.example", name)
 		}
 	}
-	if s.Pprof != "" {
-		if err := checkProfiles(s.Pprof); err != nil {
-			return err
-		}
-	}
 	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
 		return Usagef("--requests=on cannot be used with --no-auth=public: anyone could see the requests of others")
 	}
 	_, err := s.Answers.Form()
 	return cmp.Or(err, s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
-}
-
-// checkProfiles returns an error if profiles cannot be served at an address.
-func checkProfiles(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return Usagef("--pprof: %q is not ADDRESS:PORT, such as 127.0.0.1:6060", address)
-	}
-	if loopback, err := OnlyLoopback(host); err != nil || !loopback || host == "" {
-		return Usagef("--pprof requires a loopback address, and %q is not one", host)
-	}
-	return nil
 }
 
 // isOrigin reports whether s is "*" or a serialized origin (RFC 6454, section 6.2),
