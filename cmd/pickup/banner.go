@@ -87,18 +87,15 @@ func (s *service) banner() string {
 	api, first := s.url()+s.Prefix+"/", "" // first is the collection of the example
 	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range snap.Names() {
-		at := api + url.PathEscape(name)
-		if unreachable[name] != "" {
-			at = strconv.Quote(name)
-		}
-		switch kind, _ := snap.Kind(name); kind {
-		case storage.Array:
-			fmt.Fprintf(t, "  %s\t%s%s\n", at, spell.Count(snap.Len(name), "record"), unreachable[name])
-			if first == "" && unreachable[name] == "" && plainName.MatchString(name) {
+		switch kind, _ := snap.Kind(name); {
+		case name == "" || name == "_": // they have no URL
+		case kind == storage.Array:
+			fmt.Fprintf(t, "  %s\t%s\n", api+url.PathEscape(name), spell.Count(snap.Len(name), "record"))
+			if first == "" && plainName.MatchString(name) {
 				first = name
 			}
-		case storage.Object:
-			fmt.Fprintf(t, "  %s\tone object%s\n", at, unreachable[name])
+		case kind == storage.Object:
+			fmt.Fprintf(t, "  %s\tone object\n", api+url.PathEscape(name))
 		}
 	}
 	if !s.NoPage {
@@ -141,8 +138,8 @@ func (s *service) addNotices() {
 	if s.Prefix != "" {
 		add(note("the API is below %s (--prefix).", s.Prefix))
 	}
-	for _, n := range s.staticNotices() {
-		add(n)
+	for _, dir := range s.Static {
+		add(note("the files of %s are served (--static), except pickup's own.", dir))
 	}
 	for _, text := range s.Unneeded.Notes() {
 		add(note("%s", text))
@@ -176,12 +173,6 @@ func (s *service) addNotices() {
 	if s.NoAuth == config.AuthNeeded && !s.loopback && !s.Secure() {
 		add(warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
 	}
-}
-
-// unreachable says why top-level fields have no URL.
-var unreachable = map[string]string{
-	"":  ", without a URL: / is the index",
-	"_": ", without a URL: /_/ is reserved",
 }
 
 // url returns the base URL of the service as this machine reaches it, "" until it
@@ -231,19 +222,4 @@ func (s *service) own() []string {
 		all = append(all, r.Paths()...)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
-}
-
-// staticNotices returns a notice for each folder of --static, and a warning if it has
-// a file of the service.
-func (s *service) staticNotices() (all []notice) {
-	for _, dir := range s.Static {
-		all = append(all, note("the files of %s are served (--static).", dir))
-		for _, name := range s.private() {
-			rel, err := filepath.Rel(realPath(dir), realPath(name))
-			if _, missing := os.Stat(name); missing == nil && err == nil && filepath.IsLocal(rel) {
-				all = append(all, warning("%s has %s, which is not served.", dir, name))
-			}
-		}
-	}
-	return all
 }

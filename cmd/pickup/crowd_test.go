@@ -19,8 +19,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"pickup/internal/config"
 )
 
 // TestCrowd opens 500 idle and 100 slow connections, or 10,000 and 1,000 with
@@ -32,10 +30,6 @@ func TestCrowd(t *testing.T) {
 	idle, slow, during, most := 500, 100, time.Second, 1<<20 // KiB
 	if os.Getenv("PICKUP_LONG") != "" {
 		idle, slow, during, most = 10_000, 1_000, time.Minute, 4<<20
-	}
-	if files, _ := config.ConnectionsWithin(1 << 20); files < idle+slow+100 {
-		t.Logf("the system allows %d open files", files)
-		idle, slow = files*8/10, files/10
 	}
 	dir := sampleDir(t)
 	// A list that is larger than the buffers of a socket.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func parse(args []string, e *environment) (command, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grammar of the command line: %w", err)
 	}
-	args = joinNegative(respell(args))
+	args = respell(args)
 	if i := slices.Index(args, "--no-auth"); i >= 0 && i+1 < len(args) && args[i+1] == string(config.NoAuthPublic) {
 		return nil, config.Usagef("--no-auth public: did you mean --no-auth=public?")
 	}
@@ -107,22 +106,6 @@ func respell(args []string) []string {
 	}
 	return args
 }
-
-// joinNegative returns args in which a negative number after a flag is its value,
-// so that an error names the number.
-func joinNegative(args []string) []string {
-	var joined []string
-	for i, arg := range args {
-		if i > 0 && strings.HasPrefix(args[i-1], "-") && negative.MatchString(arg) {
-			joined[len(joined)-1] += "=" + arg
-		} else {
-			joined = append(joined, arg)
-		}
-	}
-	return joined
-}
-
-var negative = regexp.MustCompile(`^-[0-9]`)
 
 // plainUsage returns an error of the parser in our words, with the command whose help
 // to read.

@@ -362,11 +362,7 @@ func (s *service) makeServer(context.Context) error {
 	if s.AccessLog == "on" {
 		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
-	most, files := config.ConnectionsWithin(s.MaxConnections)
-	if most < s.MaxConnections {
-		s.notices = append(s.notices, warning("at most %d connections: the limit on open files is %d (ulimit -n).", most, files))
-	}
-	s.listener = netutil.LimitListener(s.listener, most)
+	s.listener = netutil.LimitListener(s.listener, s.MaxConnections)
 	stop := make(chan struct{})
 	o.Stop = stop
 	s.http = &http.Server{
