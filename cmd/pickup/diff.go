@@ -67,73 +67,83 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// changes returns what differs between A and B; path is the file that commits have.
+// changes returns what differs between A and B; path is the file or folder that commits have.
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
 	if filestore.IsFolder(c.B) {
 		path = c.B
 	}
-	if filestore.IsFolder(path) {
-		return c.folderChanges(ctx, path)
-	}
-	var docs [2]*document.Document
-	member := cmp.Or(filestore.MemberOf(c.B), filestore.MemberOf(path), filestore.MemberOf(c.A))
+	var docs [2][]*document.Document
 	for i, name := range []string{cmp.Or(c.A, "HEAD"), cmp.Or(c.B, path)} {
-		text, err := readVersion(ctx, name, path)
+		var err error
+		if filestore.IsFolder(path) {
+			docs[i], err = readFolder(ctx, name, path)
+		} else {
+			docs[i], err = c.readFile(ctx, name, path, docs[0])
+		}
 		if err != nil {
 			return nil, err
 		}
-		if docs[i], err = parseText(member, name, text, docs[0]); err != nil {
-			return nil, err
-		}
 	}
-	rules, _ := lint.LoadSchema(cmp.Or(c.B, path), lint.Declared(docs[1]))
+	declared := ""
+	if len(docs[1]) == 1 {
+		declared = lint.Declared(docs[1][0])
+	}
+	rules, _ := lint.LoadSchema(cmp.Or(c.B, path), declared)
 	if rules == nil {
-		rules, _ = lint.LoadSchema(path, lint.Declared(docs[1])) // without, ids are in "id"
+		rules, _ = lint.LoadSchema(path, declared) // without, ids are in "id"
 	}
-	var snaps [2]*database.Snapshot
-	for i, d := range docs {
-		o := c.Options(rules)
-		snaps[i] = database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o)
-	}
-	return snaps[0].Changes(snaps[1]), nil
-}
-
-// folderChanges returns what differs between A and B, folders or commits with the one at path.
-func (c *diffCommand) folderChanges(ctx context.Context, path string) ([]database.Change, error) {
-	rules, _ := lint.LoadSchema(path, "")
 	o := c.Options(rules)
 	var snaps [2]*database.Snapshot
-	for i, name := range []string{cmp.Or(c.A, "HEAD"), cmp.Or(c.B, path)} {
-		files, err := fs.Glob(os.DirFS(name), "*.json")
-		read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(name, file)) }
-		if !filestore.IsFolder(name) {
-			var list []byte
-			list, err = git(ctx, path, "ls-tree", "--name-only", "-z", "--end-of-options", name)
-			files = strings.Split(string(list), "\x00")
-			read = func(file string) ([]byte, error) { return git(ctx, path, "cat-file", "blob", name+":./"+file) }
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s is neither a folder nor a commit (%w)", name, err)
-		}
+	for i := range docs {
 		var contents []storage.Collection
-		for _, file := range files {
-			member := filestore.MemberOf(file)
-			if member == "" {
-				continue
-			}
-			text, err := read(file)
-			if err != nil {
-				return nil, err
-			}
-			d, err := document.ParseMember(member, filepath.Join(name, file), text, nil, nil)
-			if err != nil {
-				return nil, err
-			}
+		for _, d := range docs[i] {
 			contents = append(contents, d.KeyedBy(database.IDMembers(o)).Contents()...)
 		}
 		snaps[i] = database.NewSnapshot(contents, o)
 	}
 	return snaps[0].Changes(snaps[1]), nil
+}
+
+// readFolder reads a folder, or the one at path in a commit.
+func readFolder(ctx context.Context, name, path string) (docs []*document.Document, err error) {
+	files, err := fs.Glob(os.DirFS(name), "*.json")
+	read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(name, file)) }
+	if !filestore.IsFolder(name) {
+		var list []byte
+		list, err = git(ctx, path, "ls-tree", "--name-only", "-z", "--end-of-options", name)
+		files = strings.Split(string(list), "\x00")
+		read = func(file string) ([]byte, error) { return git(ctx, path, "cat-file", "blob", name+":./"+file) }
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is neither a folder nor a commit (%w)", name, err)
+	}
+	for _, file := range files {
+		member := filestore.MemberOf(file)
+		if member == "" {
+			continue
+		}
+		text, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		d, err := document.ParseMember(member, filepath.Join(name, file), text, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil
+}
+
+// readFile reads a file, or the one at path in a commit. before is what A has.
+func (c *diffCommand) readFile(ctx context.Context, name, path string, before []*document.Document) ([]*document.Document, error) {
+	text, err := readVersion(ctx, name, path)
+	if err != nil {
+		return nil, err
+	}
+	member := cmp.Or(filestore.MemberOf(c.B), filestore.MemberOf(path), filestore.MemberOf(c.A))
+	d, err := parseText(member, name, text, append(before, nil)[0])
+	return []*document.Document{d}, err
 }
 
 // readVersion returns the text of a file, of a file in a commit (REV:PATH), or of the

@@ -16,6 +16,7 @@ import (
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/config"
+	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
@@ -61,6 +62,15 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
 	}
 	return nil, err
+}
+
+// openRuled opens the database of the store of path with the schema that it declares.
+func openRuled(ctx context.Context, path string, store *filestore.Store, ids config.IDConvention) (*database.DB, error) {
+	rules, err := lint.LoadSchema(path, lint.Declared(store))
+	if err != nil {
+		return nil, err
+	}
+	return database.Open(ctx, store, ids.Options(rules))
 }
 
 // checkFolder returns an error if a directory is not a database.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/fake"
-	"pickup/internal/lint"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -31,7 +29,7 @@ type generateCommand struct {
 	config.IDConvention
 }
 
-// How many records the command makes, and how many of them in one change.
+// How many records the command makes, and how many of them in a request.
 const (
 	maxGenerated = 100_000
 	maxInPart    = 10_000
@@ -68,23 +66,24 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 	if c.Now.IsZero() {
 		c.Now.Time = time.Now()
 	}
-	var made [][]string // the ids of each of counts
+	made := make(map[string][]string) // ids
 	how := "git diff shows them"
 	if server == nil {
 		counts, made, err = c.write(ctx, path, store, counts)
 		err = errors.Join(err, store.Close())
 	} else {
 		counts = fake.Order(counts, server.relations)
-		parts := 0
-		made, err = c.each(counts, func(part []fake.Count, seed uint64) (map[string][]string, error) {
-			parts++
-			return server.generate(ctx, part, seed, c.Now.Time)
-		})
-		how = fmt.Sprintf("to take them back: POST /_/undo, %s", spell.Count(parts, "time"))
+		parts := divide(counts)
+		for i, part := range parts {
+			if err = server.generate(ctx, part, *c.Seed+uint64(i), c.Now.Time, made); err != nil {
+				break
+			}
+		}
+		how = fmt.Sprintf("to take them back: POST /_/undo, %s", spell.Count(len(parts), "time"))
 	}
-	for i, ids := range made {
-		if len(ids) > 0 {
-			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", counts[i].Collection, spell.Count(len(ids), "record"), ids[0], ids[len(ids)-1])
+	for _, n := range counts {
+		if ids := made[n.Collection]; len(ids) > 0 {
+			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", n.Collection, spell.Count(len(ids), "record"), ids[0], ids[len(ids)-1])
 		}
 	}
 	if err == nil {
@@ -93,39 +92,25 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 	return err
 }
 
-// each makes records in parts, each with a seed of its own, so that a file and a server get the
-// same, and returns the ids for each of counts.
-func (c *generateCommand) each(counts []fake.Count, generate func([]fake.Count, uint64) (map[string][]string, error)) ([][]string, error) {
-	made, room, part := make([][]string, len(counts)), maxInPart, []fake.Count(nil)
-	for i, left, seed := 0, 0, *c.Seed; i < len(counts); {
-		left = cmp.Or(left, counts[i].N)
-		n := min(left, room)
-		part = append(part, fake.Count{Collection: counts[i].Collection, N: n})
-		if left, room = left-n, room-n; left == 0 {
-			i++
+// divide divides counts into parts for a request each.
+func divide(counts []fake.Count) (parts [][]fake.Count) {
+	room := 0
+	for _, c := range counts {
+		for c.N > 0 {
+			if room == 0 {
+				parts, room = append(parts, nil), maxInPart
+			}
+			n := min(c.N, room)
+			parts[len(parts)-1] = append(parts[len(parts)-1], fake.Count{Collection: c.Collection, N: n})
+			c.N, room = c.N-n, room-n
 		}
-		if room > 0 && i < len(counts) {
-			continue
-		}
-		ids, err := generate(part, seed)
-		if err != nil {
-			return made, err
-		}
-		for i, c := range counts {
-			made[i] = append(made[i], ids[c.Collection]...)
-		}
-		room, part, seed = maxInPart, nil, seed+1
 	}
-	return made, nil
+	return parts
 }
 
 // write adds records to the file in one change.
-func (c *generateCommand) write(ctx context.Context, path string, store *filestore.Store, counts []fake.Count) (_ []fake.Count, made [][]string, err error) {
-	rules, err := lint.LoadSchema(path, lint.Declared(store))
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := database.Open(ctx, store, c.Options(rules))
+func (c *generateCommand) write(ctx context.Context, path string, store *filestore.Store, counts []fake.Count) (_ []fake.Count, made map[string][]string, err error) {
+	db, err := openRuled(ctx, path, store, c.IDConvention)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,32 +126,33 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 			return nil, nil, config.Usagef("%s has no collection %q%s", path, n.Collection, spell.DidYouMean(n.Collection, "the collections", names))
 		}
 	}
-	counts = fake.Order(counts, snap.Relations(1000))
 	_, err = db.Update(ctx, func(tx *database.Tx) error {
-		made, err = c.each(counts, func(part []fake.Count, seed uint64) (map[string][]string, error) {
-			return fake.Make(tx, part, seed, c.Now.Time)
-		})
+		made, err = fake.Make(tx, counts, *c.Seed, c.Now.Time)
 		return err
 	})
-	return counts, made, err
+	return fake.Order(counts, snap.Relations(1000)), made, err
 }
 
-// generate lets the server add records, and returns their ids.
-func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time) (map[string][]string, error) {
+// generate lets the server add records, and adds their ids to made.
+func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) error {
 	collections := make(map[string]int)
 	for _, n := range counts {
 		collections[n.Collection] = n.N
 	}
 	text, err := json.Marshal(map[string]any{"collections": collections, "seed": seed, "now": now})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	text, _, err = c.send(ctx, http.MethodPost, "/_/generate", text)
-	var answer struct{ Made map[string][]string }
 	if e, ok := errors.AsType[*refusedError](err); ok && e.status == http.StatusUnprocessableEntity && len(e.Errors) > 0 {
-		err = errors.New(e.Errors[0].Detail) // the sentence of the rule
-	} else if err == nil {
+		return errors.New(e.Errors[0].Detail) // the sentence of the rule
+	}
+	var answer struct{ Made map[string][]string }
+	if err == nil {
 		err = json.Unmarshal(text, &answer)
 	}
-	return answer.Made, err
+	for name, ids := range answer.Made {
+		made[name] = append(made[name], ids...)
+	}
+	return err
 }

@@ -116,19 +116,9 @@ func (m *dataImport) configure(e *environment) error {
 	return err
 }
 
-// options returns the options of a database that declares its schema.
-func (m *dataImport) options(text lint.Text) (database.Options, error) {
-	rules, err := lint.LoadSchema(m.path, lint.Declared(text))
-	return m.IDConvention.Options(rules), err
-}
-
 // write imports into the file, as one change.
 func (m *dataImport) write(ctx context.Context, store *filestore.Store) error {
-	o, err := m.options(store)
-	if err != nil {
-		return err
-	}
-	db, err := database.Open(ctx, store, o)
+	db, err := openRuled(ctx, m.path, store, m.IDConvention)
 	if err != nil {
 		return err
 	}
@@ -172,10 +162,11 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 		if err != nil {
 			return err
 		}
-		o, err := m.options(d)
+		rules, err := lint.LoadSchema(m.path, lint.Declared(d))
 		if err != nil {
 			return err
 		}
+		o := m.IDConvention.Options(rules)
 		parts, err := m.plan(database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o), server.maxBody)
 		if len(parts) > 1 || m.DryRun {
 			err = m.sendParts(ctx, server, parts, true)

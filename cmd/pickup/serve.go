@@ -62,23 +62,23 @@ type service struct {
 	notices []notice
 	shown   bool // the notices are in the banner
 
-	loopback      bool
-	users         config.Credentials
-	tls           *tls.Config
-	routes        func() *rewrite.Table // nil without a file that may have routes
-	listener      net.Listener
-	metrics       *server.Metrics
-	store         *filestore.Store // nil for a database in a cluster
-	cluster       *etcdstore.Store // nil for a file
-	db            *database.DB
-	reloadables   []*reload.Files    // certificate, users, routes and rules if there are any, the schema
-	simulated     *server.Simulation // nil if answers are not simulated
-	checks        []server.Check
-	watcher       *lint.Watcher
-	schema        *lint.Schema // nil for a database in a cluster
-	gitBusy       func() bool  // git is changing files
-	inFolder      bool         // db.json is made next to files that could be a database
-	http          *http.Server
+	loopback    bool
+	users       config.Credentials
+	tls         *tls.Config
+	routes      func() *rewrite.Table // nil without a file that may have routes
+	listener    net.Listener
+	metrics     *server.Metrics
+	store       *filestore.Store // nil for a database in a cluster
+	cluster     *etcdstore.Store // nil for a file
+	db          *database.DB
+	reloadables []*reload.Files    // certificate, users, routes and rules if there are any, the schema
+	simulated   *server.Simulation // nil if answers are not simulated
+	checks      []server.Check
+	watcher     *lint.Watcher
+	schema      *lint.Schema // nil for a database in a cluster
+	gitBusy     func() bool  // git is changing files
+	inFolder    bool         // db.json is made next to files that could be a database
+	http        *http.Server
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
