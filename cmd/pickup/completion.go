@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,30 +17,21 @@ type completionCommand struct {
 	Words []string `arg:"" optional:"" help:"Print the completions of the last of these words; for the script."`
 }
 
-// The scripts complete the names of files if pickup has no completions. zsh can
-// run completions for bash.
-var completions = map[string]string{
-	"bash": bashCompletion,
-	"zsh":  "#compdef pickup\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion,
-	"fish": `# completion of pickup for fish: pickup completion fish | source
-complete -c pickup -a '(pickup completion fish -- (commandline -opc)[2..-1] (commandline -ct))'
-`,
-}
-
-const bashCompletion = `# completion of pickup for bash: source <(pickup completion bash)
-_pickup() {
-  local words=$(pickup completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f 1)
-  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o default -F _pickup pickup
-`
+// completions has the script of each shell. It completes the names of files if pickup has no
+// completions.
+//
+//go:embed completion
+var completions embed.FS
 
 // run prints the script, or what the last of the words may become, with its meaning after
 // a tab. The shell selects what begins as the word does.
 func (c *completionCommand) run(_ context.Context, e *environment) error {
 	words, commands := c.Words, e.parsed.Model.Children
 	if len(words) == 0 {
-		_, err := io.WriteString(e.stdout, completions[c.Shell])
+		script, err := completions.ReadFile("completion/" + c.Shell)
+		if err == nil {
+			_, err = e.stdout.Write(script)
+		}
 		return err
 	}
 	last := words[len(words)-1]

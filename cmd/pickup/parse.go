@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,47 +151,14 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// firstScreen lists every command and the flags that most people need.
-const firstScreen = `Usage: pickup [FILE] [FLAGS]    serve FILE ($PICKUP_DB, or db.json)
-       pickup COMMAND [--help]
-
-pickup serves a JSON file as a REST API. The file stays yours to edit.
-
-Commands:
-  init [FILE]             create FILE or its schema, or both; overwrites nothing
-  serve [FILE]            serve FILE; the default
-  check [FILE]            list everything that is wrong with FILE
-  schema [FILE]           infer a schema from FILE
-  types [FILE]            print TypeScript types of the data in FILE
-  generate NAME=N …       add made-up records, as in schedules=50
-  diff [A] [B]            print what differs between two files or commits
-  merge BASE OURS THEIRS  merge two edits of a file into OURS
-  import SOURCE [FILE]    import CSV, JSON or HAR into FILE; copy FILE into etcd
-  export CLUSTER [FILE]   write a database in etcd to FILE
-  tail [URL]              print the changes of a running server as they happen
-  passwd NAME             print a line for --htpasswd
-  health                  check whether a running server is ready
-  config                  print the settings in force and where each comes from
-  completion SHELL        print completions for bash, zsh or fish
-  version                 print the version
-
-Flags (pickup serve --help lists all of them by topic):
-  -p, --port=PORT         listen on this port; 0 picks a free one (3000)
-  -H, --host=ADDRESS      listen on this address (127.0.0.1)
-      --no-auth           ask for no password; on this machine only
-      --cors-origin=URL   let pages of this origin use the API, as localhost may
-      --read-only         refuse writes
-      --ephemeral         keep writes in memory and leave the file alone
-  -d, --delay=MS          answer slowly, as in 500 or 200-800
-  -s, --static=DIR        also serve the files of a directory
-      --prefix=PATH       serve the API below a path such as /api
-  -c, --config=FILE       read settings from this file (pickup.toml)
-  -q, --quiet             print warnings and errors only
-
-The password is PICKUP_PASSWORD; without one, each start makes and prints one.
-A front end that used json-server runs with one word changed and --no-auth:
-  pickup --no-auth --watch db.json --port 3001 --delay 500
-`
+// The first screen lists every command and the flags that most people need; the end of the help
+// of serve follows its flags.
+var (
+	//go:embed help/first.txt
+	firstScreen string
+	//go:embed help/serve.txt
+	serveTail string
+)
 
 // topics are the groups of flags in the help of a command.
 var topics = []kong.Group{
@@ -206,22 +174,3 @@ var topics = []kong.Group{
 	{Key: "limits", Title: "Limits:"},
 	{Key: "json-server", Title: "For users of json-server:"},
 }
-
-// serveTail follows the flags in the help of serve.
-const serveTail = `
-Each of these settings has a variable, as --max-body has PICKUP_MAX_BODY, and is
-called max-body in a configuration file. pickup config prints all of them.
-
-Credentials:
-  PICKUP_USER             name of the user (pickup)
-  PICKUP_PASSWORD         the password, or
-  PICKUP_PASSWORD_FILE    a file with the password on its first line
-  If no password is set, serve generates one at each start and prints it.
-
-Exit codes:
-  0  success
-  1  faults found, server not ready, or another failure
-  2  wrong usage, or not a file
-  3  the file is in use by another server
-  4  the file does not parse (with check: 1)
-`

@@ -24,18 +24,21 @@ func tomlOffset(text []byte, pointer string) int {
 	}
 }
 
-// tomlKeys calls yield with the pointer and the offset of each key and of each element of
-// an array, in the order of a TOML document that parses. The value is nil for a table,
-// and for all but the last part of a dotted key.
+// tomlKeys calls yield with the pointer and the offset of each key and of each table of an array,
+// in the order of a TOML document that parses. Elements of other arrays have no places. The value
+// is nil for a table, and for all but the last part of a dotted key.
 func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstable.Node)) {
 	tables := make(map[string]int) // in each array so far
-	// keys returns the pointer of the keys of n below at.
-	keys := func(at string, n *unstable.Node) string {
+	var read func(at string, n *unstable.Node) string
+	read = func(at string, n *unstable.Node) string {
 		for key := n.Key(); key.Next(); {
 			at += rawjson.Pointer(string(key.Node().Data))
 			offset := int(key.Node().Raw.Offset)
 			if n.Kind == unstable.KeyValue && key.IsLast() {
 				yield(at, offset, n.Value())
+				for inner := n.Value().Children(); n.Value().Kind == unstable.InlineTable && inner.Next(); {
+					read(at, inner.Node())
+				}
 				break
 			}
 			yield(at, offset, nil)
@@ -49,29 +52,13 @@ func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstabl
 		}
 		return at
 	}
-	var visit func(at string, value *unstable.Node)
-	visit = func(at string, value *unstable.Node) {
-		i := 0
-		for children := value.Children(); children.Next(); i++ {
-			switch child := children.Node(); {
-			case child.Kind == unstable.KeyValue:
-				visit(keys(at, child), child.Value())
-			case value.Kind == unstable.Array:
-				element := at + "/" + strconv.Itoa(i)
-				if child.Raw.Length > 0 {
-					yield(element, int(child.Raw.Offset), child)
-				}
-				visit(element, child)
-			}
-		}
-	}
 	var p unstable.Parser
 	table := ""
 	for p.Reset(text); p.NextExpression(); {
 		if e := p.Expression(); e.Kind == unstable.KeyValue {
-			visit(keys(table, e), e.Value())
+			read(table, e)
 		} else {
-			table = keys("", e)
+			table = read("", e)
 		}
 	}
 }
