@@ -18,17 +18,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// An exportCommand writes a database in a cluster, and its schema, to a file.
+// An exportCommand writes a database in a cluster, and its schema, to a file or a folder.
 type exportCommand struct {
 	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
-	File    string `arg:"" optional:"" help:"The JSON file to write; in an existing one only the differences are changed. Without it: standard output."`
+	File    string `arg:"" optional:"" help:"The JSON file to write, or a folder, as in data/, which gets a file for each collection; in existing ones only the differences are changed. Without it: standard output."`
 	config.ClusterAccess
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	if filestore.IsFolder(c.File) {
-		return config.Usagef("%s is a folder, and export writes one file", c.File)
-	}
 	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()})
 	if err != nil {
 		return err
@@ -46,14 +43,23 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 }
 
 // write changes what differs in the file, and writes the schema next to it, or where its
-// "$schema" says. idMember returns the fields with the ids in the cluster.
+// "$schema" says. A folder keeps files of which the cluster has nothing. idMember returns the
+// fields with the ids in the cluster.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
+	if os.IsPathSeparator(c.File[len(c.File)-1]) {
+		if err := os.MkdirAll(c.File, 0o755); err != nil {
+			return err
+		}
+	}
+	folder := filestore.IsFolder(c.File)
 	rules, err := lint.SchemaPath(c.File, "")
 	if err != nil {
 		return err
 	}
 	contents := slices.Clone(b.Contents)
-	if i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" }); i >= 0 && len(b.Rules) > 0 {
+	if i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" }); i >= 0 && folder {
+		contents = slices.Delete(contents, i, i+1) // its schema has a name of its own
+	} else if i >= 0 && len(b.Rules) > 0 {
 		contents[i].Value = jsontext.Value(quote(reference(rules)))
 	}
 	made := isNew(c.File)
@@ -74,6 +80,9 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 		return err
 	}
 	changes := difference(now.Contents, contents)
+	if folder {
+		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.ID == "" && ch.Value == nil })
+	}
 	if path, err := lint.SchemaPath(c.File, lint.Declared(file)); err == nil && path != rules && len(b.Rules) > 0 {
 		rules = path
 		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })
