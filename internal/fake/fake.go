@@ -57,6 +57,7 @@ func Make(tx *database.Tx, counts []Count, seed uint64, now time.Time) (map[stri
 				return nil, err
 			}
 			made[c.Collection] = append(made[c.Collection], r.ID)
+			g.refer(r, relations)
 		}
 	}
 	return made, nil
@@ -128,6 +129,16 @@ func (g *generator) begin(collection string, relations []database.Relation) erro
 		}
 	}
 	return nil
+}
+
+// refer lets the records that are made from now on refer to one of the same collection.
+func (g *generator) refer(r *database.Record, relations []database.Relation) {
+	id, _ := rawjson.Member(r.Value, g.tx.Snapshot().IDMember(g.collection))
+	for _, rel := range relations {
+		if rel.From == g.collection && rel.To == g.collection {
+			g.refs[rel.Member] = append(g.refs[rel.Member], id)
+		}
+	}
 }
 
 // restart reads the schemas of the records, with one branch of each choice.

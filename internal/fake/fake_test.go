@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,32 @@ func TestMake(t *testing.T) {
 				t.Errorf("another seed makes the same bytes: %v", err)
 			}
 		})
+	}
+}
+
+// TestMakeTree makes records that refer to their own collection: to records made before them in
+// the same run, in a collection that was empty, too.
+func TestMakeTree(t *testing.T) {
+	db, _ := open(t, `{"folders": []}`, `{"properties": {"folders": {"type": "array", "items": {"properties": {
+		"id": {"type": "string"}, "name": {"type": "string"}, "parentId": {"type": "string", "x-ref": "folders"}}}}}}`)
+	made, err := generate(db, 7, fake.Count{Collection: "folders", N: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := make(map[string]bool)
+	for i, id := range made["folders"] {
+		r, err := db.Snapshot().Get("folders", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, ok := rawjson.Member(r.Value, "parentId")
+		text, _ := rawjson.Text(parent)
+		if parents[text] = true; ok && !slices.Contains(made["folders"][:i], text) {
+			t.Errorf("%s refers to no record that was made before it", r.Value)
+		}
+	}
+	if len(parents) < 30 {
+		t.Errorf("100 records refer to %d", len(parents))
 	}
 }
 
