@@ -53,6 +53,16 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	if realPath(c.Source) == realPath(m.path) {
 		return config.Usagef("%s is also the file to import into; a database in etcd has a URL, as in etcd://10.0.0.1:2379/family", c.Source)
 	}
+	if strings.EqualFold(filepath.Ext(c.Source), ".har") {
+		o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
+		if isNew(m.path) && e.File.Name == "" && m.IDField == "id" {
+			o.IDMember = "" // configure says which it is
+		}
+		if m.recording, err = har.Read(text, o); err != nil {
+			return fmt.Errorf("%s: %w", m.Source, err)
+		}
+		m.IDField = m.recording.IDMember
+	}
 	var store *filestore.Store
 	var server *client
 	if !isNew(m.path) || c.Target != "" { // a typing error makes no database
@@ -99,7 +109,11 @@ func (m *dataImport) configure(e *environment) error {
 	for _, r := range m.recording.Routes {
 		routes = rawjson.AppendMember(routes, r.From, rawjson.AppendQuote(nil, r.To))
 	}
-	settings := jsontext.Value(fmt.Sprintf(`{"prefix":%s,"routes":%s},"simulate":%s}`, quote(m.recording.Prefix), routes, rules.String()))
+	ids := ""
+	if m.IDField != "id" {
+		ids = `"id-field":` + quote(m.IDField) + ","
+	}
+	settings := jsontext.Value(fmt.Sprintf(`{%s"prefix":%s,"routes":%s},"simulate":%s}`, ids, quote(m.recording.Prefix), routes, rules.String()))
 	if err := settings.Indent(); err != nil {
 		return err
 	}
@@ -256,10 +270,6 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 			m.faults = append(m.faults, fmt.Sprintf("%s:%d: %s", m.Source, line, detail))
 		})
 	case ".har":
-		o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
-		if m.recording, err = har.Read(m.text, o); err != nil {
-			return fmt.Errorf("%s: %w", m.Source, err)
-		}
 		m.items = m.recording.Items
 	case ".json":
 		m.items, err = source.JSON(m.Source, name, m.text)

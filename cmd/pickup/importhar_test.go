@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,23 +61,14 @@ func TestReplay(t *testing.T) {
 	}))
 	defer api.Close()
 	dir := t.TempDir()
-	file := recordHAR(t, api.URL, dir)
+	file := recordHAR(t, api.URL, "/", slices.Sorted(maps.Keys(upstream)), dir)
 	if !strings.Contains(string(file), "t0p") {
 		t.Fatal("the browser has recorded no secret")
 	}
 
-	pickup, err := exec.LookPath("pickup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(pickup, "import", "app.har")
-	cmd.Dir = dir
-	report, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, report)
-	}
+	report := importHAR(t, dir)
 	for _, want := range []string{"16 requests, the API is " + api.URL + "/v1", "\nposts: 3 added", "hidden: 1 value of accessToken", "with a list in data"} {
-		if !strings.Contains(string(report), want) {
+		if !strings.Contains(report, want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)
 		}
 	}
@@ -117,9 +109,103 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// recordHAR opens a front end of an API in Chromium, which requests everything of upstream,
-// and writes the requests as the network tab exports them to app.har in dir.
-func recordHAR(t *testing.T, api, dir string) []byte {
+// importHAR imports app.har in dir, and returns the report.
+func importHAR(t *testing.T, dir string) string {
+	t.Helper()
+	pickup, err := exec.LookPath("pickup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(pickup, "import", "app.har")
+	cmd.Dir = dir
+	report, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, report)
+	}
+	return string(report)
+}
+
+// TestReplayJSONServer records json-server 0.17, with ids in id and in another field, and replaces
+// it: every GET has the answer that it had.
+func TestReplayJSONServer(t *testing.T) {
+	t.Parallel()
+	bin, err := filepath.Abs("../../server/testdata/clients-json-server/node_modules/json-server/lib/cli/bin.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"id", "_id"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			upstream := t.TempDir()
+			if err := os.WriteFile(filepath.Join(upstream, "db.json"), []byte(strings.ReplaceAll(`{
+				"posts": [{"ID": 1, "title": "One", "by": "ada"}, {"ID": 2, "title": "Two", "by": "bob"}, {"ID": 3, "title": "Three", "by": "ada"}],
+				"comments": [{"ID": "a", "text": "first", "postId": 1}, {"ID": "b", "text": "second", "postId": 3}],
+				"profile": {"name": "Ada"}, "drafts": []
+			}`, "ID", id)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			port := freePort(t)
+			node := exec.Command("node", bin, "db.json", "--port", port, "--id", id)
+			node.Dir = upstream
+			if err := node.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { node.Process.Kill(); node.Wait() })
+			api := "http://127.0.0.1:" + port
+			if !eventually(func() bool { resp, err := http.Get(api + "/profile"); return err == nil && resp.Body.Close() == nil }) {
+				t.Fatal("json-server does not answer")
+			}
+			uris := []string{
+				"/posts", "/posts?_page=1&_limit=2", "/posts?_page=2&_limit=2", "/posts?by=ada", "/posts?_sort=title&_order=desc", "/posts?q=tw",
+				"/posts?title_like=^T", "/posts/1", "/posts/3", "/posts/99", "/posts/1/comments", "/posts/2/comments", "/comments?postId=3", "/comments", "/profile",
+				"/drafts", "/comments?_expand=post",
+			}
+			if id == "id" { // with --id it embeds nothing
+				uris = append(uris, "/posts?_embed=comments")
+			}
+			want := make(map[string]string)
+			get := func(server, uri string) string {
+				resp, err := http.Get(server + uri)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				body, err := io.ReadAll(resp.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("X-Total-Count"), " ", string(rawjson.Compact(body)))
+			}
+			for _, uri := range uris {
+				want[uri] = get(api, uri)
+			}
+			dir := t.TempDir()
+			recordHAR(t, api, "/profile", uris, dir)
+			report := importHAR(t, dir)
+			if strings.Contains(report, "means nothing here") {
+				t.Error(report)
+			}
+			settings := string(read(t, filepath.Join(dir, "pickup.json")))
+			if strings.Contains(settings, `"id-field": "_id"`) != (id == "_id") {
+				t.Errorf("the settings are %s", settings)
+			}
+			server, err := launch("pickup", dir, openServerEnv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.kill()
+			for _, uri := range uris {
+				if got := get(server.url, uri); got != want[uri] {
+					t.Errorf("%s: %s\nwant %s\n%s", uri, got, want[uri], report)
+				}
+			}
+		})
+	}
+}
+
+// recordHAR opens a front end of an API in Chromium, which requests uris, and writes the requests
+// as the network tab exports them to app.har in dir.
+func recordHAR(t *testing.T, api, page string, uris []string, dir string) []byte {
 	t.Helper()
 	ctx := browser(t)
 	type exchange struct {
@@ -147,16 +233,11 @@ func recordHAR(t *testing.T, api, dir string) []byte {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	var uris []string
-	for uri := range upstream {
-		uris = append(uris, uri)
-	}
-	slices.Sort(uris)
 	list, err := json.Marshal(uris)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Do(ctx, chromedp.Navigate(api+"/")); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate(api+page)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(async () => { for (const uri of `+string(list)+`) await (await fetch(uri)).text();

@@ -30,7 +30,7 @@ import (
 // Options say how to read a file.
 type Options struct {
 	Base         string // of the API, as in https://api.example.com/v1; "": the one with most answers
-	IDMember     string
+	IDMember     string // "": id, or _id or uuid if the records of some list have it and those of none have id
 	List, Record string // the fields that lists and records are in; "": none
 }
 
@@ -124,6 +124,7 @@ func Read(text []byte, o Options) (*Recording, error) {
 			last[e.Request.URL] = e
 		}
 	}
+	r.findIDs(all)
 	// Lists first, then their records, with more fields, then what has parents.
 	slices.SortStableFunc(all, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Started, b.Started))
@@ -213,6 +214,21 @@ func (r *Recording) decode(e *entry) string {
 	return ""
 }
 
+// findIDs finds the field that has the ids.
+func (r *Recording) findIDs(all []*entry) {
+	if r.IDMember != "" {
+		return
+	}
+	for _, r.IDMember = range []string{"id", "_id", "uuid", "id"} {
+		if slices.ContainsFunc(all, func(e *entry) bool {
+			records := slices.Collect(rawjson.Elements(r.unwrap(e.body)))
+			return e.Response.Status == 200 && len(records) > 0 && r.distinct(records)
+		}) {
+			return
+		}
+	}
+}
+
 // embeds are parameters by which records have others in them.
 var embeds = []string{"_embed", "_expand", "include", "expand", "populate", "embed"}
 
@@ -245,12 +261,7 @@ var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 // add adds an answer to the collections and objects, and returns what became of it, ""
 // if it is none of these.
 func (r *Recording) add(e *entry) string {
-	body, name := e.body, e.path[len(e.path)-1]
-	if v, ok := rawjson.Member(body, r.List); ok && v.Kind() == '[' {
-		body = v
-	} else if v, ok := rawjson.Member(body, r.Record); ok && v.Kind() == '{' {
-		body = v
-	}
+	body, name := r.unwrap(e.body), e.path[len(e.path)-1]
 	records, below, parent := slices.Collect(rawjson.Elements(body)), "", jsontext.Value(nil)
 	isList := body.Kind() == '['
 	switch id, _ := storage.ID(body, r.IDMember); {
@@ -310,6 +321,16 @@ func (r *Recording) add(e *entry) string {
 	return "the collection " + name
 }
 
+// unwrap returns the list or the record in a body.
+func (r *Recording) unwrap(body jsontext.Value) jsontext.Value {
+	if v, ok := rawjson.Member(body, r.List); ok && v.Kind() == '[' {
+		return v
+	} else if v, ok := rawjson.Member(body, r.Record); ok && v.Kind() == '{' {
+		return v
+	}
+	return body
+}
+
 // list returns the collection or object of that name, nil if there is none.
 func (r *Recording) list(name string) *list {
 	if i := slices.IndexFunc(r.lists, func(l *list) bool { return l.name == name }); i >= 0 {
@@ -346,13 +367,17 @@ var ours = map[string]string{
 	"sort": "_sort", "sort_by": "_sort", "sortBy": "_sort", "order": "_order",
 }
 
+// operator matches the end of a filter, as in price_gte and price:gte.
+var operator = regexp.MustCompile(`(_gte|_lte|_ne|_like|:\w+)$`)
+
 // route adds the routes of a collection, and reports the parameters that mean nothing here.
 func (r *Recording) route(l *list) {
 	path := r.Prefix + "/" + l.name + "?"
 	for _, asked := range l.asked {
 		from, to := "", ""
 		for _, name := range slices.Sorted(maps.Keys(asked)) {
-			known := slices.ContainsFunc(l.items, func(i *source.Item) bool { _, ok := rawjson.Member(i.Value, name); return ok })
+			field, _, _ := strings.Cut(operator.ReplaceAllString(name, ""), ".")
+			known := slices.ContainsFunc(l.items, func(i *source.Item) bool { _, ok := rawjson.Member(i.Value, field); return ok })
 			switch here := ours[name]; {
 			case known, strings.HasPrefix(name, "_"), name == "q":
 			case here == "" || strings.Contains(to, here) || here == "_page" && asked.Get(name) == "0":
