@@ -46,7 +46,6 @@ func (s *service) printBanner(ctx context.Context) error {
 	if s.Quiet {
 		s.notices = slices.DeleteFunc(s.notices, func(n notice) bool { return n.level < slog.LevelWarn })
 	}
-	s.shown = true
 	if s.LogFormat != "json" {
 		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
 		return nil

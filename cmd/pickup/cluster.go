@@ -17,9 +17,9 @@ import (
 // connectTime is how long a start waits for a cluster that does not answer.
 const connectTime = 30 * time.Second
 
-// openCluster returns the store of the database with that URL. It adds the
-// connection settings to o.
-func openCluster(e *environment, url string, access config.ClusterAccess, o etcdstore.Options) (*etcdstore.Store, error) {
+// connectCluster opens a database in a cluster that answers. It has to exist unless it is made.
+// The connection settings are added to o.
+func connectCluster(ctx context.Context, e *environment, url string, access config.ClusterAccess, o etcdstore.Options, made bool) (*etcdstore.Store, error) {
 	address, err := etcdstore.Parse(url)
 	if err != nil {
 		return nil, config.UsageError{Err: err}
@@ -35,16 +35,7 @@ func openCluster(e *environment, url string, access config.ClusterAccess, o etcd
 	if err != nil {
 		return nil, config.UsageError{Err: err}
 	}
-	return store, nil
-}
-
-// connectCluster opens a database that must exist, in a cluster that answers.
-func connectCluster(ctx context.Context, e *environment, url string, access config.ClusterAccess, o etcdstore.Options) (*etcdstore.Store, error) {
-	store, err := openCluster(e, url, access, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := await(ctx, store, url, o.Log); err != nil {
+	if err := await(ctx, store, url, o.Log); err != nil && !(made && errors.Is(err, fs.ErrNotExist)) {
 		store.Close()
 		return nil, err
 	}
@@ -91,7 +82,7 @@ func clusterError(err error, url string) error {
 
 // openDatabase opens a database in a cluster for a command that does not serve it.
 func openDatabase(ctx context.Context, e *environment, url string, access config.ClusterAccess, ids config.IDConvention) (*database.DB, *etcdstore.Store, error) {
-	store, err := connectCluster(ctx, e, url, access, etcdstore.Options{Log: e.log()})
+	store, err := connectCluster(ctx, e, url, access, etcdstore.Options{Log: e.log()}, false)
 	if err != nil {
 		return nil, nil, err
 	}

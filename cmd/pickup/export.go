@@ -26,7 +26,7 @@ type exportCommand struct {
 }
 
 func (c *exportCommand) run(ctx context.Context, e *environment) error {
-	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()})
+	store, err := connectCluster(ctx, e, c.Cluster, c.ClusterAccess, etcdstore.Options{Log: e.log()}, false)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,18 +45,13 @@ func ignorePattern(path string) string {
 // does not ignore the files next to it. It returns "" otherwise, and if git is not
 // installed.
 func unignored(ctx context.Context, path string) string {
-	folder := folderOf(path)
-	root := repository(folder)
-	if root == "" {
-		return ""
-	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	_, err := git(ctx, folder, "check-ignore", "--quiet", ignorePattern(path))
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != 1 {
+	_, err := git(ctx, folderOf(path), "check-ignore", "--quiet", ignorePattern(path))
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		return ""
 	}
+	root := repository(ctx, path)
 	if here, err := os.Getwd(); err == nil {
 		if shorter, err := filepath.Rel(here, root); err == nil {
 			return shorter
@@ -66,19 +60,11 @@ func unignored(ctx context.Context, path string) string {
 	return root
 }
 
-// repository returns the folder at or above the given one that has a git repository,
-// "" if there is none.
-func repository(folder string) string {
-	for {
-		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
-			return folder
-		}
-		above := filepath.Dir(folder)
-		if above == folder {
-			return ""
-		}
-		folder = above
-	}
+// repository returns the root of the git repository that has the database at path, "" if there
+// is none.
+func repository(ctx context.Context, path string) string {
+	out, _ := git(ctx, folderOf(path), "rev-parse", "--show-toplevel")
+	return filepath.FromSlash(strings.TrimSpace(string(out)))
 }
 
 // busyFor is the age up to which a lock of git says that git runs. A crash leaves it there.
@@ -87,18 +73,14 @@ const busyFor = 10 * time.Second
 // indexLocked returns a function that reports whether git is changing files of the
 // repository that has the file at path.
 func indexLocked(ctx context.Context, path string) func() bool {
-	root := repository(folderOf(path))
-	if root == "" {
-		return func() bool { return false }
-	}
-	out, _ := git(ctx, root, "rev-parse", "--git-path", "index.lock") // in another work tree, too
-	lock := cmp.Or(strings.TrimSpace(string(out)), ".git/index.lock")
+	out, err := git(ctx, folderOf(path), "rev-parse", "--git-path", "index.lock") // in another work tree, too
+	lock := strings.TrimSpace(string(out))
 	if !filepath.IsAbs(lock) {
-		lock = filepath.Join(root, lock)
+		lock = filepath.Join(folderOf(path), lock)
 	}
 	return func() bool {
-		info, err := os.Stat(lock)
-		return err == nil && time.Since(info.ModTime()).Abs() < busyFor // the clock may have been set back
+		info, noLock := os.Stat(lock)
+		return err == nil && noLock == nil && time.Since(info.ModTime()).Abs() < busyFor // the clock may have been set back
 	}
 }
 
@@ -118,7 +100,7 @@ const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 // this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
 	real := realPath(path)
-	root := repository(folderOf(path))
+	root := repository(ctx, path)
 	files := []string{real}
 	if filestore.IsFolder(path) {
 		files = []string{filepath.Join(real, "*.json")}
@@ -182,9 +164,6 @@ func mergesByLines(ctx context.Context, path string) bool {
 	path = realPath(path)
 	if filestore.IsFolder(path) {
 		path = filepath.Join(path, "x.json")
-	}
-	if repository(filepath.Dir(path)) == "" {
-		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()

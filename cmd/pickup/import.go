@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"slices"
 	"time"
 
 	"pickup/etcdstore"
@@ -47,21 +45,18 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 
 // copy copies a file and its schema into a cluster.
 func (c *importCommand) copy(ctx context.Context, e *environment) error {
-	store, err := openCluster(e, c.Target, c.ClusterAccess, etcdstore.Options{})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
 	// The lock keeps servers away that could write meanwhile.
 	file, err := openFile(ctx, e, c.Source, filestore.Options{MustExist: true})
 	if err != nil {
 		return err
 	}
 	defer file.Close() // nothing was written
-	if err := await(ctx, store, c.Target, e.log()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	store, err := connectCluster(ctx, e, c.Target, c.ClusterAccess, etcdstore.Options{Log: e.log()}, true)
+	if err != nil {
 		return err
 	}
-	rules, text, err := c.rules(file)
+	defer store.Close()
+	rules, err := c.rules(file)
 	if err != nil {
 		return config.UsageError{Err: err}
 	}
@@ -74,12 +69,12 @@ func (c *importCommand) copy(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	rev, err := store.Import(ctx, from.Contents, text)
+	rev, err := store.Import(ctx, from.Contents, rules.Text())
 	if errors.Is(err, fs.ErrExist) {
 		if !c.Replace {
 			return config.Usagef("%w; --replace changes it", err)
 		}
-		rev, err = c.replace(ctx, store, from, text, idMember)
+		rev, err = c.replace(ctx, store, from, rules.Text(), idMember)
 	}
 	if err != nil {
 		return clusterError(err, c.Target)
@@ -88,23 +83,16 @@ func (c *importCommand) copy(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// rules returns the schema to import, and its text, which is nil if there is none.
-func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, []byte, error) {
-	path, err := c.Rules, error(nil)
-	if path == "" {
-		if path, err = lint.SchemaPath(c.Source, lint.Declared(file)); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w; --rules names a schema to use instead", c.Source, err)
-		}
+// rules returns the schema to import, nil if there is none.
+func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, error) {
+	if c.Rules != "" {
+		return readRules(c.Rules)
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && c.Rules == "" && lint.Declared(file) == "" {
-		return nil, nil, nil
-	}
+	rules, err := lint.LoadSchema(c.Source, lint.Declared(file))
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot read the schema: %w", err)
+		err = fmt.Errorf("%s: %w; --rules names a schema to use instead", c.Source, err)
 	}
-	rules, err := schema.Compile(path, text)
-	return rules, text, err
+	return rules, err
 }
 
 // replaceTime is how long replace tries again after servers have written.
@@ -118,18 +106,11 @@ func (c *importCommand) replace(ctx context.Context, store storage.SharedStore, 
 			return 0, err
 		}
 		changes := difference(now.Contents, from.Contents)
-		same := string(now.Rules) == string(rules)
-		if same && len(changes) == 0 {
+		if string(now.Rules) == string(rules) && len(changes) == 0 {
 			return now.Rev, nil
 		}
-		if err := store.KeyBy(idMember); err != nil { // the ids are in other fields
-			if same { // its servers would not find the records
-				return 0, config.Usagef("%w; see --id-field", err)
-			}
-			changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.ID != "" || ch.Value != nil })
-			for _, c := range from.Contents {
-				changes = append(changes, storage.Change{Collection: c.Name, Value: valueOf(c)})
-			}
+		if err := store.KeyBy(idMember); err != nil { // its servers would not find the records
+			return 0, config.Usagef("%w; see --id-field", err)
 		}
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
 		switch {

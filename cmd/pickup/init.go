@@ -41,7 +41,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	}
 	made := isNew(path)
 	switch {
-	case c.Git && repository(filepath.Dir(realPath(path))) == "":
+	case c.Git && repository(ctx, path) == "":
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
 	case c.Git && !made:
 		if err := setUpGit(ctx, e, path); err != nil || !c.Agents {

@@ -31,9 +31,7 @@ type logs struct {
 // elsewhere, unless the settings say which.
 func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
-	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
-		level = slog.LevelInfo // only in tests: the parser checks it
-	}
+	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked it
 	people := terminal && s.LogFormat == "auto"
 	logger := func(w io.Writer) *slog.Logger {
 		o := &slog.HandlerOptions{Level: level}
@@ -48,9 +46,6 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	case people:
 		l.log = slog.New(newTerminalHandler(unbuffered{out}, level, color))
 		l.access = slog.New(requestHandler{w: unbuffered{out}, level: level, color: color})
-	case terminal:
-		l.log = logger(unbuffered{out})
-		l.access = l.log
 	default:
 		l.log, l.access = logger(unbuffered{out}), logger(out)
 	}

@@ -93,6 +93,15 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	return nil
 }
 
+// readRules reads the schema that --rules names.
+func readRules(file string) (*schema.Schema, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--rules: %w", err)
+	}
+	return schema.Compile(file, text)
+}
+
 // runCluster puts rules into force for a database in a cluster: rules from a file, or
 // rules inferred from its contents.
 func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url string) error {
@@ -107,13 +116,11 @@ func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url stri
 	text, from := []byte(nil), "inferred from its records"
 	switch {
 	case c.Rules != "":
-		if text, err = os.ReadFile(c.Rules); err != nil {
-			return config.Usagef("--rules: %w", err)
-		}
-		if _, err := schema.Compile(c.Rules, text); err != nil {
+		rules, err := readRules(c.Rules)
+		if err != nil {
 			return config.UsageError{Err: err}
 		}
-		from = "of " + c.Rules
+		text, from = rules.Text(), "of "+c.Rules
 	case db.Schema() != nil && !c.Force:
 		return config.Usagef("%s has rules; --force replaces them", url)
 	default:

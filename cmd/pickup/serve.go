@@ -60,7 +60,6 @@ type service struct {
 	log     *slog.Logger
 	file    string // the database
 	notices []notice
-	shown   bool // the notices are in the banner
 
 	loopback    bool
 	users       config.Credentials
@@ -100,7 +99,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	if err == nil {
 		err = s.serve(ctx)
 	}
-	err = errors.Join(err, s.close(ctx))
+	err = errors.Join(err, s.close())
 	if err != nil && c.LogFormat == "json" {
 		logs.log.Error(err.Error())
 		return fmt.Errorf("%w (%w)", err, errReported)
@@ -215,7 +214,8 @@ func (s *service) listen(context.Context) (err error) {
 
 func (s *service) openStore(ctx context.Context) (err error) {
 	if etcdstore.IsURL(s.file) {
-		return s.openCluster(ctx)
+		s.cluster, err = connectCluster(ctx, s.env, s.file, s.ClusterAccess, etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log}, false)
+		return err
 	}
 	var text []byte
 	if isNew(s.file) { // otherwise its schema would be compiled for nothing
@@ -383,16 +383,10 @@ func (s *service) makeServer(context.Context) error {
 	return nil
 }
 
-// close gives back what start opened. Notices that no banner showed are logged,
-// because the next start may not have them.
-func (s *service) close(ctx context.Context) error {
+// close gives back what start opened.
+func (s *service) close() error {
 	if s.listener != nil {
 		s.listener.Close() // its error says that serve closed it
-	}
-	if !s.shown {
-		for _, n := range s.notices {
-			s.log.Log(ctx, n.level, n.text)
-		}
 	}
 	switch {
 	case s.cluster != nil:
@@ -433,12 +427,6 @@ func (s *service) schemaFile() *server.SourceFile {
 		return nil
 	}
 	return f
-}
-
-// openCluster opens the store of a database in a cluster, which has to answer.
-func (s *service) openCluster(ctx context.Context) (err error) {
-	s.cluster, err = connectCluster(ctx, s.env, s.file, s.ClusterAccess, etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log})
-	return err
 }
 
 // openShared opens a database in a cluster, which has the schema.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,8 +129,10 @@ func (c *File) value(flag *kong.Flag) (any, error) {
 	}
 	for i, e := range list {
 		switch e := e.(type) {
-		case string, float64, int64, bool, toml.LocalDate:
+		case string, int64, bool, toml.LocalDate:
 			list[i] = fmt.Sprint(e)
+		case float64:
+			list[i] = strconv.FormatFloat(e, 'f', -1, 64)
 		case time.Time:
 			list[i] = e.Format(time.RFC3339Nano)
 		default:

@@ -24,9 +24,9 @@ func tomlOffset(text []byte, pointer string) int {
 	}
 }
 
-// tomlKeys calls yield with the pointer and the offset of each key and of each table of an array,
-// in the order of a TOML document that parses. Elements of other arrays have no places. The value
-// is nil for a table, and for all but the last part of a dotted key.
+// tomlKeys calls yield with the pointer and the offset of each key and of each element of an
+// array, in the order of a TOML document that parses; what is in an element has no places. The
+// value is nil for a table, and for all but the last part of a dotted key.
 func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstable.Node)) {
 	tables := make(map[string]int) // in each array so far
 	var read func(at string, n *unstable.Node) string
@@ -36,8 +36,13 @@ func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstabl
 			offset := int(key.Node().Raw.Offset)
 			if n.Kind == unstable.KeyValue && key.IsLast() {
 				yield(at, offset, n.Value())
-				for inner := n.Value().Children(); n.Value().Kind == unstable.InlineTable && inner.Next(); {
-					read(at, inner.Node())
+				i := 0
+				for inner := n.Value().Children(); inner.Next(); i++ {
+					if child := inner.Node(); child.Kind == unstable.KeyValue {
+						read(at, child)
+					} else if child.Raw.Length > 0 {
+						yield(at+"/"+strconv.Itoa(i), int(child.Raw.Offset), child)
+					}
 				}
 				break
 			}
