@@ -11,15 +11,19 @@ import (
 	"strings"
 )
 
-// Users holds the users of a service and the hashes of their passwords. It is
-// immutable.
+// Users holds the users of a service and the hashes of their passwords.
 type Users struct {
-	hashes map[string]hash   // by name
-	lines  map[string]string // of the file, by name; nil without one
-	reads  map[string]bool   // the users who may only read, by name
-	names  []string          // the keys of hashes, in the order of the file
-	key    [32]byte          // picks the hash that an unknown user is compared with
-	cheap  bool              // a comparison takes microseconds
+	byName map[string]*user
+	names  []string // the keys of byName, in the order of the file
+	key    [32]byte // picks the hash that an unknown user is compared with
+	cheap  bool     // a comparison takes microseconds
+}
+
+// A user is an account with the hash of its password.
+type user struct {
+	Account
+	hash hash
+	line [sha256.Size]byte // the digest of the line of the file; another line is another user
 }
 
 // maxUsers bounds the memory that a file can use.
@@ -32,7 +36,10 @@ func SingleUser(name, password string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newUsers([]string{name}, map[string]hash{name: digest(password)}, nil, true), nil
+	u := newUsers()
+	u.cheap = true
+	u.add(name, rand.Text(), digest(password), false)
+	return u, nil
 }
 
 // ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
@@ -40,8 +47,7 @@ func SingleUser(name, password string) (*Users, error) {
 // skips empty lines and those that begin with #. An error gives the number of the
 // line but none of its text.
 func ParseHtpasswd(text []byte) (*Users, error) {
-	hashes, lines, reads := make(map[string]hash), make(map[string]string), make(map[string]bool)
-	var names []string
+	u := newUsers()
 	n := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\uFEFF"))) {
 		n++
@@ -53,18 +59,16 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
-		case hashes[name] != nil:
+		case u.byName[name] != nil:
 			return nil, fmt.Errorf("line %d: the user has another line above", n)
-		case len(names) == maxUsers:
+		case len(u.names) == maxUsers:
 			return nil, fmt.Errorf("line %d: a file has at most %d users", n, maxUsers)
 		}
-		hashes[name], lines[name], reads[name], names = h, s, readOnly, append(names, name)
+		u.add(name, s, h, readOnly)
 	}
-	if len(names) == 0 {
+	if len(u.names) == 0 {
 		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
 	}
-	u := newUsers(names, hashes, lines, false)
-	u.reads = reads
 	return u, nil
 }
 
@@ -91,16 +95,15 @@ func parseLine(line string) (name string, h hash, readOnly bool, err error) {
 // ReadOnly returns an htpasswd line with a mark that its user may only read.
 func ReadOnly(line string) string { return line + readOnlySuffix }
 
-func newUsers(names []string, hashes map[string]hash, lines map[string]string, cheap bool) *Users {
-	u := &Users{hashes: hashes, lines: lines, names: names, cheap: cheap}
+func newUsers() *Users {
+	u := &Users{byName: make(map[string]*user)}
 	rand.Read(u.key[:]) // never fails
 	return u
 }
 
-// keep reports whether a user has the same line in both.
-func (u *Users) keep(name string, next *Users) bool {
-	line, ok := u.lines[name]
-	return ok && line == next.lines[name]
+func (u *Users) add(name, line string, h hash, readOnly bool) {
+	u.names = append(u.names, name)
+	u.byName[name] = &user{Account{readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
 }
 
 // verify reports whether the credentials are right. The password of an unknown
@@ -111,9 +114,9 @@ func (u *Users) verify(name, password string) bool {
 	mac := hmac.New(sha256.New, u.key[:])
 	mac.Write([]byte(name))
 	pick := binary.BigEndian.Uint64(mac.Sum(nil)) % uint64(len(u.names))
-	h, known := u.hashes[name]
+	compared, known := u.byName[name]
 	if !known {
-		h = u.hashes[u.names[pick]]
+		compared = u.byName[u.names[pick]]
 	}
-	return h(password) && known
+	return compared.hash(password) && known
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -32,21 +33,14 @@ const (
 // keeps failing has to pause, for up to a minute; remembered credentials pass
 // meanwhile.
 type Verifier struct {
-	current  atomic.Pointer[generation] // set by one SetUsers at a time
-	setting  sync.Mutex
+	users    atomic.Pointer[Users]
+	setting  sync.Mutex                      // held by SetUsers
+	key      [32]byte                        // of marks
+	marks    *ttlcache.Cache[mark, struct{}] // of credentials that were right; wrong ones are not kept
+	checks   singleflight.Group              // by mark: equal credentials share one check
 	throttle *throttle
 	queue    chan struct{} // one for each check that waits or runs
 	slots    chan struct{} // one for each check that runs
-}
-
-// A generation is a set of users, and the marks of the credentials that were right,
-// so that a password is not hashed for each request. Wrong ones are not kept.
-type generation struct {
-	users    *Users
-	accounts map[string]*Account           // by name; a user that stays has the same in the next generation
-	key      [32]byte                      // the same in all generations
-	marks    *ttlcache.Cache[mark, string] // names; the next generation keeps the marks of users that stay
-	checks   singleflight.Group            // by mark: equal credentials share one check
 }
 
 // An Account is what a user may do.
@@ -59,59 +53,50 @@ type Account struct {
 // accepted, or the user may do something else.
 func (a *Account) Revoked() <-chan struct{} { return a.revoked }
 
-// A mark is a hash of credentials, keyed with random bytes of this process:
-// neither a password nor a hash that could be attacked offline is kept. (Marks
-// never leave the process, so the length extension that HMAC guards against is
-// not a concern.)
+// A mark is a hash of credentials and of the user's line, keyed with random bytes of this
+// process: neither a password nor a hash that could be attacked offline is kept, and
+// another line makes another mark. (Marks never leave the process, so the length extension
+// that HMAC guards against is not a concern.)
 type mark [sha256.Size]byte
 
-// mark returns the mark of a user, whose name has no colon, and a password.
-func (g *generation) mark(user, password string) mark {
+// mark returns the mark of a user, who may be unknown and whose name has no colon, and a
+// password.
+func (v *Verifier) mark(known *user, name, password string) mark {
+	var line [sha256.Size]byte
+	if known != nil {
+		line = known.line
+	}
 	var room [256]byte // spares most calls an allocation
-	b := append(room[:0], g.key[:]...)
-	b = append(append(append(b, user...), ':'), password...)
+	b := append(append(room[:0], v.key[:]...), line[:]...)
+	b = append(append(append(b, name...), ':'), password...)
 	return sha256.Sum256(b)
 }
 
 // New returns a Verifier of the users.
 func New(users *Users) *Verifier {
 	n := runtime.GOMAXPROCS(0)
-	v := &Verifier{throttle: newThrottle(), queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n)}
-	v.SetUsers(users)
+	v := &Verifier{throttle: newThrottle(), queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n),
+		marks: ttlcache.New(ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
+	rand.Read(v.key[:]) // never fails
+	v.users.Store(users)
 	return v
 }
 
 // SetUsers replaces the users. The credentials of those that are gone, or have another
-// line, are forgotten and revoked.
+// line, are revoked. The Verifier owns users then.
 func (v *Verifier) SetUsers(users *Users) {
 	v.setting.Lock()
 	defer v.setting.Unlock()
-	g := &generation{users: users, accounts: make(map[string]*Account), marks: ttlcache.New(
-		ttlcache.WithTTL[mark, string](verifiedFor), ttlcache.WithCapacity[mark, string](maxVerified))}
-	last := v.current.Load()
-	for name := range users.hashes {
-		if last != nil && last.users.keep(name, users) {
-			g.accounts[name] = last.accounts[name]
-		} else {
-			g.accounts[name] = &Account{ReadOnly: users.reads[name], revoked: make(chan struct{})}
+	last := v.users.Load()
+	for name, u := range last.byName {
+		if next := users.byName[name]; next != nil && next.line == u.line {
+			users.byName[name] = u
 		}
 	}
-	if last == nil {
-		rand.Read(g.key[:]) // never fails
-		v.current.Store(g)
-		return
-	}
-	g.key = last.key
-	for key, item := range last.marks.Items() {
-		name, left := item.Value(), time.Until(item.ExpiresAt())
-		if left > 0 && last.users.keep(name, users) { // without time left it would never expire
-			g.marks.Set(key, name, left)
-		}
-	}
-	v.current.Store(g)
-	for name, account := range last.accounts {
-		if g.accounts[name] != account {
-			close(account.revoked)
+	v.users.Store(users)
+	for name, u := range last.byName {
+		if users.byName[name] != u {
+			close(u.revoked)
 		}
 	}
 }
@@ -121,51 +106,44 @@ func (v *Verifier) SetUsers(users *Users) {
 // the credentials were not checked, and how long the client should wait.
 func (v *Verifier) Check(remote, user, password string) (account *Account, pause time.Duration) {
 	user, password = norm.NFC.String(user), norm.NFC.String(password)
-	now := v.current.Load()
-	key := now.mark(user, password)
-	if now.marks.Has(key) {
-		return now.accounts[user], 0
+	users := v.users.Load()
+	known := users.byName[user]
+	key := v.mark(known, user, password)
+	if !v.marks.Has(key) {
+		shared, err, _ := v.checks.Do(string(key[:]), func() (any, error) {
+			return v.verify(users, key, sourceOf(remote), user, password)
+		})
+		if err != nil {
+			return nil, shared.(time.Duration)
+		}
 	}
-	// No check is shared with the previous users.
-	shared, _, _ := now.checks.Do(string(key[:]), func() (any, error) {
-		ok, pause := v.verify(now, key, sourceOf(remote), user, password)
-		return outcome{ok, pause}, nil
-	})
-	result := shared.(outcome)
-	if !result.ok {
-		return nil, result.pause
-	}
-	return now.accounts[user], 0
+	return &known.Account, 0
 }
 
-// An outcome is what Check returns, shared by all who sent the credentials at
-// the same time.
-type outcome struct {
-	ok    bool
-	pause time.Duration
-}
+var errWrong = errors.New("the credentials are wrong, or were not checked")
 
-func (v *Verifier) verify(now *generation, key mark, from netip.Prefix, user, password string) (ok bool, pause time.Duration) {
-	if !now.users.cheap {
+// verify returns errWrong with the pause of Check, nil if the credentials are right.
+func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, password string) (pause time.Duration, err error) {
+	if !users.cheap {
 		select {
 		case v.queue <- struct{}{}:
 			defer func() { <-v.queue }()
 		default:
-			return false, busyPause
+			return busyPause, errWrong
 		}
 	}
 	if pause := v.throttle.begin(from); pause > 0 {
-		return false, pause
+		return pause, errWrong
 	}
 	v.slots <- struct{}{}
 	defer func() { <-v.slots }()
-	if !now.users.verify(user, password) {
+	if !users.verify(user, password) {
 		v.throttle.failed(from)
-		return false, 0
+		return 0, errWrong
 	}
 	v.throttle.succeeded(from)
-	now.marks.Set(key, user, ttlcache.DefaultTTL)
-	return true, 0
+	v.marks.Set(key, struct{}{}, ttlcache.DefaultTTL)
+	return 0, nil
 }
 
 // ParseBasic parses an Authorization header of the Basic scheme (RFC 7617
