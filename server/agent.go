@@ -105,7 +105,7 @@ func (a *agent) Do(method, path string, body any) (http.Header, []byte, error) {
 	if !strings.HasPrefix(path, "/_/") {
 		path = a.Prefix + path
 	}
-	if a.session != nil && below != "sessions" && below != "requests" && below != "findings" && below != "types.d.ts" {
+	if a.session != nil && below != "sessions" && below != "requests" {
 		path = sessionPrefix + a.session.name + path
 	}
 	u, err := url.ParseRequestURI(path)

@@ -4,6 +4,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -19,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 	"pickup/server"
@@ -126,8 +128,8 @@ var agentSteps = []step{
 	{"describe", `{}`, []string{"posts: 2 records, the id is id", "comments.postId refers to posts", "profile: an object", `type Post = {`}, false},
 	{"describe", `{"collection":"posts"}`, []string{`"properties"`, `"title"`}, false},
 	{"check", `{}`, []string{"findings"}, false},
-	{"requests", `{}`, []string{"GET", "/posts?a=1", "404"}, false},
-	{"requests", `{"failed":true,"limit":1}`, []string{"/nowhere 404 ", "There is no collection"}, false},
+	{"requests", `{}`, []string{`"method":"GET","path":"`, `/posts","query":"a=1"`, `"status":404`}, false},
+	{"requests", `{"failed":true,"limit":1}`, []string{`/nowhere"`, `"status":404`, "There is no collection"}, false},
 }
 
 var writingSteps = []step{
@@ -197,20 +199,80 @@ func TestAgentTools(t *testing.T) {
 	}
 }
 
-// TestAgentReadOnly uses the tools where nobody may write, and as a user who may not.
+// TestAgentReadOnly uses the tools where nobody may write, and as a user who may only read:
+// both have the tools that read, and no more.
 func TestAgentReadOnly(t *testing.T) {
-	_, web := open(t, agentData, server.Options{ReadOnly: true, Requests: true, Simulate: new(server.Simulation)})
+	as := func(user string) []string {
+		return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))}
+	}
+	users := auth.New(usersOf(t, line(t, "anna", "secret")+strings.TrimSpace(line(t, "bert", "secret"))+":read-only\n"))
+	for _, test := range []struct {
+		name    string
+		options server.Options
+		header  []string
+		writes  bool
+	}{
+		{name: "server", options: server.Options{ReadOnly: true}},
+		{name: "user", options: server.Options{Auth: users}, header: as("bert")},
+		{name: "other user", options: server.Options{Auth: users}, header: as("anna"), writes: true},
+		{name: "user of a read-only server", options: server.Options{ReadOnly: true, Auth: users}, header: as("anna")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.options.Requests, test.options.Simulate, test.options.Findings = true, new(server.Simulation), noFindings{}
+			db, web := open(t, agentData, test.options)
+			far := httptest.NewServer(web)
+			t.Cleanup(far.Close)
+			before := string(db.Snapshot().AppendJSON(nil))
+			for _, path := range []string{"/_/mcp", "/_/s/agent/_/mcp"} {
+				b := connect(t, far, path, test.header...)
+				want := "changes check describe query requests"
+				if test.writes {
+					want = "changes check describe generate query requests simulate undo write"
+				}
+				if names, _ := b.tools(); names != want {
+					t.Errorf("%s: the tools are %s", path, names)
+				}
+				if test.writes {
+					continue
+				}
+				b.run(agentSteps[:6])
+				b.run([]step{
+					{"describe", `{}`, []string{"You may only read."}, false},
+					{"check", `{}`, []string{"0 findings"}, false},
+					{"changes", `{}`, nil, false},
+					{"write", `{"changes":[{"op":"delete","collection":"posts","id":"1"}]}`, []string{"write"}, true},
+					{"undo", `{}`, []string{"undo"}, true},
+					{"generate", `{"collections":{"posts":1}}`, []string{"generate"}, true},
+					{"simulate", `{"rules":[]}`, []string{"simulate"}, true},
+				})
+			}
+			if after := string(db.Snapshot().AppendJSON(nil)); after != before {
+				t.Errorf("the database is %s", after)
+			}
+		})
+	}
+}
+
+// TestAgentSession describes and checks the database of a session: its fields, records and
+// faults, not those of the database that it was made from.
+func TestAgentSession(t *testing.T) {
+	s := openScript(t, `{"posts":[{"id":1}],"users":[]}`, `{"properties":{"posts":{"type":"array","items":{"properties":{"id":{},"userId":{"x-ref":"users"}}}}}}`)
+	web := server.Handler(s.db, server.Options{Findings: lint.New("db.json", nil, s.db)})
 	far := httptest.NewServer(web)
 	t.Cleanup(far.Close)
-	b := connect(t, far, "/_/mcp")
-	if names, _ := b.tools(); names != "changes check describe query requests" {
-		t.Errorf("the tools are %s", names)
+	b := connect(t, far, "/_/s/agent/_/mcp")
+	in(web, "", "POST", "/_/s/agent/posts", `{"userId":7}`) // there is no such user
+	in(web, "", "PATCH", "/_/s/agent/db", `[{"op":"add","path":"/notes","value":[{"id":1,"text":"x"}]}]`, "Content-Type", "application/json-patch+json")
+	for _, test := range []struct{ path, has string }{
+		{"/_/types.d.ts", "text"}, {"/_/openapi.json", "/notes/{id}"}, {"/_/llms.txt", "notes (1)"}, {"/_/llms.txt", "/_/s/agent/_/types.d.ts"},
+	} {
+		session := in(web, "", "GET", "/_/s/agent"+test.path, "")
+		if outside := in(web, "", "GET", test.path, ""); !strings.Contains(session.Body.String(), test.has) || strings.Contains(outside.Body.String(), test.has) {
+			t.Errorf("%s is %s in the session, and outside\n%s", test.path, session.Body, outside.Body)
+		}
 	}
-	b.run([]step{
-		{"query", `{"collection":"posts","limit":1}`, []string{"1 of 2 records"}, false},
-		{"describe", `{}`, []string{"You may only read."}, false},
-		{"write", `{"changes":[{"op":"delete","collection":"posts","id":"1"}]}`, []string{"write"}, true},
-	})
+	b.run([]step{{"describe", `{}`, []string{"notes: 1 records", "type Note = {"}, false}, {"check", `{}`, []string{"1 findings", "/posts/1/userId"}, false}})
+	connect(t, far, "/_/mcp").run([]step{{"check", `{}`, []string{"0 findings"}, false}})
 }
 
 // TestAgentFaults compares the faults of a write by MCP and by HTTP.

@@ -11,8 +11,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// listFindings serves GET /_/findings: what is wrong with the database, or a part
-// of it.
+// listFindings serves GET /_/findings: what is wrong with the database, or with that of the
+// session, or a part of it.
 func (req *request) listFindings() error {
 	start, end := 0, math.MaxInt
 	for _, p := range req.parameters {
@@ -26,7 +26,11 @@ func (req *request) listFindings() error {
 			end = n
 		}
 	}
-	found, count := req.Findings.List(start, end)
+	findings := req.Findings
+	if req.session != nil {
+		findings = lint.New("", nil, req.db)
+	}
+	found, count := findings.List(start, end)
 	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
 	tag := httpx.Tag(append(text, total...))
 	if req.sendNotModified(tag) {

@@ -46,8 +46,8 @@ var routes = []route{
 	// What the page needs at start.
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
-	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}, outside: true}, // if Options.Findings is set
-	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding, outside: true},
+	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}}, // if Options.Findings is set
+	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding},
 	// The values of a field, for suggestions.
 	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, takes: takes{"GET": "q _limit"}},
 	// The latest revisions, and those to come.
@@ -79,7 +79,7 @@ var routes = []route{
 	{path: openapi.MCPPath, post: (*request).mcp, reads: true},
 	{path: openapi.LLMsPath, get: (*request).llms}, // for agents
 	{path: openapi.OpenAPIPath, get: (*request).openAPI},
-	{path: openapi.TypesPath, get: (*request).types, outside: true},
+	{path: openapi.TypesPath, get: (*request).types},
 	{path: openapi.SchemaPath, get: (*request).inferSchema},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage

@@ -48,7 +48,7 @@ type Options struct {
 	ReadOnly, Requests, Simulate bool
 }
 
-const instructions = `pickup serves a JSON file as the REST API of the front end that you work on. Begin with describe. ` +
+const instructions = `pickup serves data as the REST API of the front end that you work on. Begin with describe. ` +
 	`Prefer fields and limit to long answers. A write is checked by the rules; a refusal names every fault and often what was meant.`
 
 type serviceKey struct{}
@@ -64,7 +64,7 @@ func Handler(o Options) http.Handler {
 	add(m, true, "describe", "Lists the collections with their fields as TypeScript and their relations, and says what becomes of your writes. With a collection: its JSON Schema.", describe)
 	add(m, true, "query", "Reads records, filtered, sorted, in parts. Long texts are cut; with id one record is whole.", query)
 	add(m, true, "changes", "Lists what has changed: in a session what is not committed, else the latest revisions.", changes)
-	add(m, true, "check", "Lists what breaks a rule in the file, with line, column and what was probably meant.", check)
+	add(m, true, "check", "Lists what breaks a rule, with line, column and what was probably meant.", check)
 	if o.Requests {
 		add(m, true, "requests", "Lists the latest requests of the front end, the newest first, and why one was refused. With id: one with its bodies.", requests)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,13 +64,13 @@ func describe(s Service, in describeInput) (string, error) {
 	case s.Session() != "":
 		fmt.Fprintf(&b, "You work in the session %s, a copy of the database. A person commits your changes at %s; until then only requests below /_/s/%[1]s see them.\n", s.Session(), s.ReviewURL())
 	default:
-		b.WriteString("Your writes go into the file at once. undo takes them back.\n")
+		b.WriteString("Your writes are stored at once. undo takes them back.\n")
 	}
 	if status.File.State == "broken" {
 		b.WriteString(status.File.Detail + "\n")
 	}
 	if n := status.Findings.Count; n > 0 {
-		fmt.Fprintf(&b, "The file has %d findings: see check.\n", n)
+		fmt.Fprintf(&b, "There are %d findings: see check.\n", n)
 	}
 	for _, c := range status.Collections {
 		fmt.Fprintf(&b, "%s: %d records, the id is %s\n", c.Name, c.Count, c.Key)
@@ -171,33 +172,20 @@ func changes(s Service, in limitInput) (string, error) {
 }
 
 func check(s Service, _ struct{}) (string, error) {
-	var findings []struct {
-		File, Pointer, Detail, Suggestion string
-		Line, Column                      int
-	}
-	h, err := get(s, "/_/findings?_start=0&_end=50", &findings)
-	if err != nil {
-		return "", err
-	}
 	var status struct {
 		File struct{ State, Detail string }
 	}
 	if _, err := get(s, "/_/status", &status); err != nil {
 		return "", err
 	}
-	var b strings.Builder
+	head := ""
 	if status.File.State == "broken" { // there are no findings of a text that does not parse
-		b.WriteString(status.File.Detail + "\n")
+		head = status.File.Detail + "\n"
 	}
-	fmt.Fprintf(&b, "%s findings\n", h.Get("X-Total-Count"))
-	for _, f := range findings {
-		fmt.Fprintf(&b, "%s:%d:%d: %s %s", f.File, f.Line, f.Column, f.Pointer, f.Detail)
-		if f.Suggestion != "" {
-			fmt.Fprintf(&b, "; did you mean %q?", f.Suggestion)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String(), nil
+	var findings []json.RawMessage
+	h, err := get(s, "/_/findings?_start=0&_end=50", &findings)
+	lines, _ := list(findings)
+	return head + h.Get("X-Total-Count") + " findings\n" + lines, err
 }
 
 type requestsInput struct {
@@ -210,31 +198,16 @@ func requests(s Service, in requestsInput) (string, error) {
 	if in.ID != "" {
 		return text(s, http.MethodGet, "/_/requests/"+url.PathEscape(in.ID), nil)
 	}
-	var all []struct {
-		ID, At, Method, Path, Query, Simulated string
-		Status                                 int
-		Problem                                json.RawMessage
-	}
+	var all []json.RawMessage
 	_, err := get(s, "/_/requests", &all)
-	var b strings.Builder
-	n := limit(in.Limit)
-	for _, r := range all {
-		if in.Failed && r.Status != 0 && r.Status < http.StatusBadRequest {
-			continue
-		}
-		if n--; n < 0 {
-			break
-		}
-		if r.Query != "" {
-			r.Path += "?" + r.Query
-		}
-		fmt.Fprintf(&b, "%s %s %s %s %d %s", r.ID, r.At, r.Method, r.Path, r.Status, r.Simulated)
-		if r.Problem != nil {
-			b.WriteString(strings.ReplaceAll(Fault(r.Problem).Error(), "\n", " | "))
-		}
-		b.WriteByte('\n')
+	if in.Failed {
+		all = slices.DeleteFunc(all, func(r json.RawMessage) bool {
+			var x struct{ Status int }
+			return json.Unmarshal(r, &x) == nil && 0 < x.Status && x.Status < http.StatusBadRequest
+		})
 	}
-	return cmp.Or(b.String(), "no requests"), err
+	lines, _ := list(all[:min(len(all), limit(in.Limit))])
+	return cmp.Or(lines, "no requests"), err
 }
 
 type writeInput struct {

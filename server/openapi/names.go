@@ -31,7 +31,7 @@ const (
 )
 
 // serverPaths are the paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, FindingsPath, FindingsPath + "/{id}", RequestsPath, RequestsPath + "/{id}", TypesPath, DocsPath, PagePath}
+var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, RequestsPath, RequestsPath + "/{id}", DocsPath, PagePath}
 
 // The media types of descriptions, and of bodies. The media type of a PATCH selects its
 // meaning.
