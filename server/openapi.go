@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"pickup/internal/describe"
 	"pickup/server/openapi"
 )
@@ -9,9 +11,10 @@ import (
 func (req *request) openAPI() error {
 	return req.sendDescription(openapi.JSONType, func() []byte {
 		return openapi.Document(req.snap, openapi.Options{
-			Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Loopback: req.Loopback, Metrics: req.Metrics != nil,
-			Sessions: req.MaxSessions >= 0, SessionPath: req.sessionPath, Prefix: req.Prefix, Answers: req.Answers, Simulate: req.Simulate != nil, Simulated: req.simulated(),
-			Findings: req.Findings != nil, Requests: req.Requests, Page: !req.NoPage,
+			Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Prefix: req.Prefix, Answers: req.Answers, SessionPath: req.sessionPath,
+			Serves: func(path string) bool {
+				return req.offers(path) && (req.MaxSessions >= 0 || !strings.HasPrefix(path, openapi.SessionsPath+"/"))
+			},
 		})
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -107,25 +106,4 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 	}
 	req.simulation.changed(req.db)
 	return nil
-}
-
-// simulated returns the rules in force for the requests of the session, as Markdown,
-// "" if there are none.
-func (req *request) simulated() string {
-	if req.Simulate == nil {
-		return ""
-	}
-	rules := append(req.ownRules().Texts(), req.Simulate.Rules.Texts()...)
-	if delay := req.Simulate.Delay; delay.Max > 0 {
-		rules = append(rules, "--delay "+delay.String())
-	}
-	if rules == nil {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\n\nAnswers are simulated by these rules:\n")
-	for _, rule := range rules {
-		b.WriteString("\n    " + httpx.Clip(rule))
-	}
-	return b.String()
 }

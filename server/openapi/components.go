@@ -27,26 +27,18 @@ func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 var errorsText string
 
 // errorResponse returns the answer of all errors as a component.
-func (d *apiDocument) errorResponse() entry {
-	about, headers := "", object{}
-	for line := range strings.Lines(errorsText) {
-		ofAuth := strings.HasPrefix(line, "- 401") || strings.HasPrefix(line, "- 429")
-		if (d.Auth || !ofAuth) && (d.Loopback || !strings.HasPrefix(line, "- 421")) {
-			about += line
-		}
-	}
+func errorResponse() entry {
+	headers := object{}
 	for name := range strings.FieldsSeq("Accept-Query Preference-Applied WWW-Authenticate Allow ETag Accept Accept-Encoding Accept-Patch Retry-After Link") {
-		if d.Auth || name != "WWW-Authenticate" {
-			headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
-		}
+		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
 	}
-	return entry{"Error", object{{"description", strings.TrimSpace(about)}, {"headers", headers}, {"content", object{{ProblemType, object{{"schema", ref("Problem")}}}}}}}
+	return entry{"Error", object{{"description", strings.TrimSpace(errorsText)}, {"headers", headers}, {"content", object{{ProblemType, object{{"schema", ref("Problem")}}}}}}}
 }
 
 // components returns the components that the paths refer to. Linters report
 // unused ones.
 func (d *apiDocument) components() object {
-	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(object{d.errorResponse()}, d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
+	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(object{errorResponse()}, d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
 	components, texts := object{}, make(map[string][]byte)
 	for quoted, fixed := range rawjson.Members(fixedComponents) {
 		kind := rawjson.Unquote(quoted)

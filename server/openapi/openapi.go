@@ -20,18 +20,11 @@ type Options struct {
 	Version  string // "" if unknown
 	ReadOnly bool   // writes are refused
 	Auth     bool   // credentials are required
-	Loopback bool   // requests are refused unless Host names the loopback interface
-	Metrics  bool   // metrics are served
-	Sessions bool   // there are sessions
-	Simulate bool   // there are simulated answers
-	Page     bool   // there is a page that shows the data
-	Findings bool   // findings are listed
-	Requests bool   // requests are recorded
 	Prefix   string // of the paths of the API, without a final slash
 	Answers  *envelope.Form
 
-	// Simulated is Markdown about what is simulated at present, "" for nothing.
-	Simulated string
+	// Serves reports whether the service has a path of its own, below /_/.
+	Serves func(path string) bool
 
 	// SessionPath is the prefix of every path in a session's document.
 	SessionPath string
@@ -68,7 +61,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		{"info", object{
 			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
-			{"description", apiIntroduction + o.Simulated},
+			{"description", apiIntroduction},
 			{"contact", object{{"name", "pickup"}}},
 			{"license", object{{"name", "MIT"}, {"identifier", "MIT"}}},
 			{"version", cmp.Or(o.Version, "unknown")},
@@ -118,24 +111,16 @@ var servicePaths []byte
 func (d *apiDocument) service() {
 	d.tag("service", "The service itself.")
 	kind, isField := d.snap.Kind("db")
-	optional := map[string]bool{
-		"/db": !isField || kind == storage.Other, PagePath: d.Page, MetricsPath: d.Metrics, FindingsPath: d.Findings, RequestsPath: d.Requests,
-		SessionsPath + "/{id}": d.Sessions, SimulatePath: d.Simulate, HoldsPath: d.Simulate, ReleasePath: d.Simulate,
-	}
 	text := jsontext.Value("{")
-	for name, operations := range rawjson.Members(rawjson.Compact(servicePaths)) {
-		path, omit := rawjson.Unquote(name), false
-		for start, on := range optional {
-			omit = omit || !on && (path == start || start != PagePath && strings.HasPrefix(path, start+"/"))
-		}
-		if !omit {
-			text = rawjson.AppendQuotedMember(text, name, operations)
+	for quoted, operations := range rawjson.Members(rawjson.Compact(servicePaths)) {
+		if path := rawjson.Unquote(quoted); path == "/" || path == "/db" && (!isField || kind == storage.Other) || path != "/db" && d.Serves(path) {
+			text = rawjson.AppendQuotedMember(text, quoted, operations)
 		}
 	}
 	if !d.Auth {
 		text = bytes.ReplaceAll(text, []byte(`,"security":[{},{"basic":[]}]`), nil)
 	}
-	if !d.Requests {
+	if !d.Serves(RequestsPath) {
 		text = bytes.ReplaceAll(text, []byte(`,{"$ref":"#/components/parameters/changes._requests"}`), nil)
 	}
 	d.addPaths(append(text, '}'), "service", false)

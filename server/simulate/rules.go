@@ -128,16 +128,3 @@ func (r *Rule) appendLocked(b []byte) []byte {
 	}
 	return append(b, '}')
 }
-
-// Texts returns the rules as they were written. A nil list has none.
-func (l *Rules) Texts() (all []string) {
-	if l.IsEmpty() {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range l.list {
-		all = append(all, string(r.text))
-	}
-	return all
-}
