@@ -51,7 +51,8 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	if fault != nil {
 		found = append(found, *fault)
 	}
-	found = append(found, e.File.CheckRules(settings)...)
+	_, inRules := e.File.Rules(settings)
+	found = append(found, inRules...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

@@ -60,18 +60,6 @@ func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
 	return rules, found
 }
 
-// CheckRules returns what is wrong with the rules in the file, and which of them can never
-// match.
-func (c *File) CheckRules(s *Settings) []lint.Finding {
-	rules, found := c.Rules(s)
-	if len(found) == 0 {
-		for _, f := range simulate.Unreachable(rules) {
-			found = append(found, c.finding(f.Pointer, f.Detail))
-		}
-	}
-	return found
-}
-
 // finding returns what is wrong with the rules of the file, with its place.
 func (c *File) finding(pointer, detail string) lint.Finding {
 	f := lint.Finding{File: c.Name, Pointer: rawjson.Pointer(SimulateKey) + pointer, Detail: detail}

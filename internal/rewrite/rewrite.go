@@ -18,10 +18,12 @@ package rewrite
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,18 +82,12 @@ type route struct {
 	path   *regexp.Regexp
 	groups []string // the names of what path captures, "" for *
 	query  []condition
-	target []piece // of the path
-	adds   []piece // to the query
+	target string // the path, with what is to be inserted
+	adds   string // to the query
 }
 
 // A condition is a parameter that the query must have.
 type condition struct{ name, value, capture string }
-
-// A piece is a part of a target: text, or a value that the pattern has captured.
-type piece struct {
-	text  string
-	value int // index of the value, -1 for text
-}
 
 // A capture is a value of a request, escaped as in a path or as in a query.
 type capture struct {
@@ -111,9 +107,6 @@ func New(lines []Line) (*Table, []Fault) {
 		}
 		if err := r.parseTarget(l.Target); err != nil {
 			faults = append(faults, Fault{l.TargetAt, err.Error()})
-		}
-		if i := slices.IndexFunc(t.routes, func(earlier route) bool { return earlier.covers(r) }); i >= 0 {
-			faults = append(faults, Fault{l.PatternAt, fmt.Sprintf("%q never matches, because %q comes first", l.Pattern, t.routes[i].line.Pattern)})
 		}
 		t.routes = append(t.routes, r)
 	}
@@ -236,58 +229,32 @@ func (r *route) parseTarget(target string) error {
 	case strings.ContainsAny(query, "# "):
 		return fmt.Errorf("%q has a character that no query has", target)
 	}
-	if r.target, err = r.pieces(path, target, false); err == nil && query != "" {
-		r.adds, err = r.pieces(query, target, true)
-	}
-	return err
+	r.target, r.adds = path, query
+	return cmp.Or(r.checkWords(path, target, false), r.checkWords(query, target, true))
 }
 
-// pieces returns the pieces of a path or a query. In the name of a parameter a word
-// after a colon may be an operator.
-func (r *route) pieces(text, target string, inQuery bool) (list []piece, err error) {
-	last := 0
+// checkWords returns an error if the path or the query of a target has a word to insert that
+// the pattern does not have. In the name of a parameter such a word may be an operator.
+func (r *route) checkWords(text, target string, inQuery bool) error {
 	for _, at := range insertion.FindAllStringIndex(text, -1) {
-		word := text[at[0]:at[1]]
-		value := slices.Index(r.groups, word[1:])
-		if word[0] == '$' {
-			var n int
-			fmt.Sscan(word[1:], &n) // digits, so an error means that n is out of range
-			value = n - 1
-			if n < 1 || n > len(r.groups) {
-				return nil, fmt.Errorf("%q has %s, but %q has %d of * and :name", target, word, r.line.Pattern, len(r.groups))
-			}
+		before, word := text[:at[0]], text[at[0]:at[1]]
+		switch {
+		case r.index(word) >= 0:
+		case word[0] == '$':
+			return fmt.Errorf("%q has %s, but %q has %d of * and :name", target, word, r.line.Pattern, len(r.groups))
+		case !inQuery || strings.LastIndexByte(before, '=') > strings.LastIndexByte(before, '&'):
+			return fmt.Errorf("%q has %s, which %q does not have", target, word, r.line.Pattern)
 		}
-		if value < 0 {
-			if before := text[:at[0]]; inQuery && strings.LastIndexByte(before, '=') <= strings.LastIndexByte(before, '&') {
-				continue
-			}
-			return nil, fmt.Errorf("%q has %s, which %q does not have", target, word, r.line.Pattern)
-		}
-		list = append(list, piece{text[last:at[0]], -1}, piece{"", value})
-		last = at[1]
 	}
-	return append(list, piece{text[last:], -1}), nil
+	return nil
 }
 
-// covers reports whether the route matches each path that another one matches.
-func (r *route) covers(other route) bool {
-	if len(r.query) > 0 && !slices.Equal(r.query, other.query) {
-		return false
+// index returns the index of the value that a word such as $1 or :name stands for, or -1.
+func (r *route) index(word string) int {
+	if n, err := strconv.Atoi(word[1:]); err == nil && n <= len(r.groups) {
+		return n - 1
 	}
-	path, _, _ := split(other.line.Pattern)
-	// What only a wildcard matches, in the forms that a * may have.
-	for _, sample := range []string{"", "\x00", "\x00/\x00"} {
-		s := wildcard.ReplaceAllStringFunc(path, func(w string) string {
-			if w == "*" {
-				return sample
-			}
-			return "\x00"
-		})
-		if !r.path.MatchString(s) {
-			return false
-		}
-	}
-	return true
+	return slices.Index(r.groups, word[1:])
 }
 
 // Rewrite returns the path and the query to which the first matching route leads a
@@ -315,11 +282,11 @@ func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) 
 		if !ok {
 			continue
 		}
-		added := join(r.adds, values, true)
+		added := r.insert(r.adds, values, true)
 		if added != "" && rest != "" {
 			added += "&"
 		}
-		return join(r.target, values, false), added + rest, true
+		return r.insert(r.target, values, false), added + rest, true
 	}
 	return path, query, false
 }
@@ -341,25 +308,20 @@ func (c condition) take(query string) (value, rest string, ok bool) {
 	return "", query, false
 }
 
-// join returns pieces as text for a path or for a query.
-func join(pieces []piece, values []capture, inQuery bool) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.value < 0 {
-			b.WriteString(p.text)
-			continue
-		}
-		v := values[p.value]
+// insert returns the path or the query of the target with the values of a request.
+func (r *route) insert(text string, values []capture, inQuery bool) string {
+	return insertion.ReplaceAllStringFunc(text, func(word string) string {
+		i := r.index(word)
 		switch {
-		case v.inQuery == inQuery:
-			b.WriteString(v.text)
+		case i < 0:
+			return word
+		case values[i].inQuery == inQuery:
+			return values[i].text
 		case inQuery:
-			plain, _ := url.PathUnescape(v.text) // net/http has parsed it
-			b.WriteString(url.QueryEscape(plain))
-		default:
-			plain, _ := url.QueryUnescape(v.text) // take has parsed it
-			b.WriteString(url.PathEscape(plain))
+			plain, _ := url.PathUnescape(values[i].text) // net/http has parsed it
+			return url.QueryEscape(plain)
 		}
-	}
-	return b.String()
+		plain, _ := url.QueryUnescape(values[i].text) // take has parsed it
+		return url.PathEscape(plain)
+	})
 }

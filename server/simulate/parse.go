@@ -52,18 +52,6 @@ func Parse(v jsontext.Value, maxDelay time.Duration, passwords bool) (rules []*R
 	return rules, errs
 }
 
-// Unreachable returns an error for each rule that can never match, because an earlier
-// one applies to all of its requests.
-func Unreachable(rules []*Rule) (errs []Error) {
-	for i, r := range rules {
-		if j := slices.IndexFunc(rules[:i], func(earlier *Rule) bool { return earlier.covers(r) }); j >= 0 {
-			errs = append(errs, Error{rawjson.Pointer(strconv.Itoa(i)),
-				fmt.Sprintf("this rule can never match: rule %d applies to all of its requests; put it before that one", j+1)})
-		}
-	}
-	return errs
-}
-
 // A parser parses one rule.
 type parser struct {
 	rule      *Rule

@@ -123,31 +123,6 @@ func (r *Rule) applies(dice Dice) bool {
 	return true
 }
 
-// covers reports whether no request reaches s, which comes after r: r applies to
-// all that s matches.
-func (r *Rule) covers(s *Rule) bool {
-	if r.percent < 100 || r.after > 0 || r.times > 0 || r.sent != nil || r.where != nil {
-		return false
-	}
-	if r.methods != nil && (s.methods == nil || slices.ContainsFunc(s.methods, func(m string) bool { return !slices.Contains(r.methods, m) })) {
-		return false
-	}
-	for name, values := range r.query {
-		if slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(s.query[name], v) }) {
-			return false
-		}
-	}
-	for i, p := range r.path {
-		switch {
-		case p == rest:
-			return true
-		case i >= len(s.path), s.path[i] == rest, p != any && (s.path[i] == any || literal(p) != literal(s.path[i])):
-			return false
-		}
-	}
-	return len(r.path) == len(s.path)
-}
-
 // methods that a rule may name.
 var methods = []string{
 	http.MethodGet, http.MethodHead, "QUERY", http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
