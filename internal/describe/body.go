@@ -11,7 +11,7 @@ import (
 
 // A form is how the schema of a body differs from the schema of a record.
 type form struct {
-	sent     bool     // leaves out historic values
+	sent     bool     // leaves out historic values of the fields themselves
 	optional []string // fields that are not required
 	required []string // fields that are required in addition
 	without  []string // fields to leave out

@@ -80,50 +80,20 @@ func (d *describer) properties(pointer string, yield func(name string, v jsontex
 // reference appends a "$ref" to the definition of the schema at pointer, which it adds
 // if it is missing. Few tools follow references into
 // another definition, so each target gets a definition of its own.
-func (d *describer) reference(out []byte, pointer string, sent bool) []byte {
+func (d *describer) reference(out []byte, pointer string) []byte {
 	pointer = d.follow(pointer)
-	p := passage{pointer, sent && d.historic(pointer, make(map[string]bool))}
-	if d.names[p] == "" {
-		d.names[p] = d.name(title(p))
-		d.queue = append(d.queue, p)
-	}
-	return rawjson.AppendMember(out, "$ref", rawjson.AppendQuote(nil, d.Prefix+d.names[p]))
-}
-
-// title returns the words for the name of a definition.
-func title(p passage) string {
-	words := "Database"
-	if t := rawjson.SplitPointer(p.pointer); len(t) > 0 {
-		words = t[len(t)-1]
-		if n := len(t); n > 1 && (rawjson.IsIndex(words) || words == "items") {
-			words = t[n-2] + " " + words
-		}
-	}
-	if p.sent {
-		words += " Sent"
-	}
-	return words
-}
-
-// historic reports whether the schema at pointer, or one that it refers to,
-// has historic values; seen are the pointers already visited.
-func (d *describer) historic(pointer string, seen map[string]bool) bool {
-	if seen[pointer] {
-		return false
-	}
-	seen[pointer] = true
-	v := rawjson.At(d.rules, pointer)
-	for at := range rawjson.Tokens(v) {
-		switch at[strings.LastIndexByte(at, '/')+1:] {
-		case "x-historic":
-			return true
-		case "$ref", "$dynamicRef":
-			if to, ok := d.target(rawjson.At(v, at)); ok && d.historic(to, seen) {
-				return true
+	if d.names[pointer] == "" {
+		words := "Database"
+		if t := rawjson.SplitPointer(pointer); len(t) > 0 {
+			words = t[len(t)-1]
+			if n := len(t); n > 1 && (rawjson.IsIndex(words) || words == "items") {
+				words = t[n-2] + " " + words
 			}
 		}
+		d.names[pointer] = d.name(words)
+		d.queue = append(d.queue, pointer)
 	}
-	return false
+	return rawjson.AppendMember(out, "$ref", rawjson.AppendQuote(nil, d.Prefix+d.names[pointer]))
 }
 
 // literals are keywords whose values are data, not schemas.
@@ -136,7 +106,7 @@ var literals = []string{
 var tables = []string{"properties", "patternProperties", "dependentSchemas"}
 
 // copy returns a schema as compact text whose references lead to definitions.
-// With sent it leaves out historic values.
+// With sent it leaves out historic values, unless they are in another definition.
 func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	switch v.Kind() {
 	case '[':
@@ -186,7 +156,7 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, 
 	switch {
 	case keyword == "$ref" || keyword == "$dynamicRef":
 		if pointer, ok := d.target(v); ok {
-			return d.reference(out, pointer, sent)
+			return d.reference(out, pointer)
 		}
 	case keyword == "$defs" || keyword == "definitions":
 		return out // each is a definition of its own where it is needed

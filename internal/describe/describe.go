@@ -69,7 +69,7 @@ type Options struct {
 
 // Database returns the Description of a snapshot.
 func Database(s *database.Snapshot, o Options) *Description {
-	d := &describer{Options: o, snap: s, names: make(map[passage]string), taken: make(map[string]bool)}
+	d := &describer{Options: o, snap: s, names: make(map[string]string), taken: make(map[string]bool)}
 	for _, name := range o.Reserved {
 		d.taken[name] = true
 	}
@@ -93,9 +93,9 @@ func Database(s *database.Snapshot, o Options) *Description {
 		d.out.Resources = append(d.out.Resources, r.Resource)
 	}
 	for len(d.queue) > 0 {
-		p := d.queue[0]
+		pointer := d.queue[0]
 		d.queue = d.queue[1:]
-		d.define(d.names[p], d.copy(rawjson.At(d.rules, p.pointer), p.sent))
+		d.define(d.names[pointer], d.copy(rawjson.At(d.rules, pointer), false))
 	}
 	return &d.out
 }
@@ -104,18 +104,11 @@ func Database(s *database.Snapshot, o Options) *Description {
 type describer struct {
 	Options
 	snap  *database.Snapshot
-	rules jsontext.Value // the text of the rules, nil if there are none
-	names map[passage]string
-	taken map[string]bool // names in use
-	queue []passage       // named but not yet defined
+	rules jsontext.Value    // the text of the rules, nil if there are none
+	names map[string]string // of the schemas in the rules, by pointer
+	taken map[string]bool   // names in use
+	queue []string          // pointers of schemas that are named but not yet defined
 	out   Description
-}
-
-// A passage is a schema within the rules: for stored values, or for sent ones,
-// which must not be historic (x-historic).
-type passage struct {
-	pointer string
-	sent    bool
 }
 
 // A record is a Resource with the rules for it.
@@ -142,8 +135,8 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	for _, pointer := range rules.RecordLocations() {
 		r.at = append(r.at, d.follow(pointer))
 	}
-	if len(r.at) == 1 && d.names[passage{pointer: r.at[0]}] == "" && (r.IDMember == "" || d.requires(r.at[0], r.IDMember)) {
-		d.names[passage{pointer: r.at[0]}] = r.Record
+	if len(r.at) == 1 && d.names[r.at[0]] == "" && (r.IDMember == "" || d.requires(r.at[0], r.IDMember)) {
+		d.names[r.at[0]] = r.Record
 	}
 	return r
 }
@@ -234,14 +227,14 @@ func (d *describer) ruled(r *record) {
 // else the rules use this schema for, such as a nested record, may be without.
 func (d *describer) stored(r *record) {
 	switch single := len(r.at) == 1; {
-	case single && d.names[passage{pointer: r.at[0]}] == r.Record:
+	case single && d.names[r.at[0]] == r.Record:
 		d.define(r.Record, d.copy(rawjson.At(d.rules, r.at[0]), false))
 	case single && r.IDMember != "" && !d.requires(r.at[0], r.IDMember):
 		d.define(r.Record, withRequired(d.copy(rawjson.At(d.rules, r.at[0]), false), r.IDMember))
 	default:
 		var all [][]byte
 		for _, pointer := range r.at {
-			all = append(all, append(d.reference([]byte("{"), pointer, false), '}'))
+			all = append(all, append(d.reference([]byte("{"), pointer), '}'))
 		}
 		if !single && r.IDMember != "" {
 			all = append(all, withRequired([]byte("{}"), r.IDMember))

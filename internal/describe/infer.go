@@ -69,9 +69,7 @@ func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
 			for r := range records {
 				part.add(r.Value, 0)
 			}
-			if part.size() <= maxKept {
-				memo.Store(new(any(part)))
-			}
+			memo.Store(new(any(part)))
 		}
 		in.join(part)
 	}
@@ -99,8 +97,6 @@ const (
 	maxLevels = 32 // of nesting; deeper values are ignored
 	maxWords  = 10 // of an enum
 
-	maxKept = 1000 // places in an inference that is kept with a block of records
-
 	kinds = `{["0fn` // of values; f is true, too
 )
 
@@ -108,18 +104,6 @@ func indexOf(kind byte) int { return strings.IndexByte(kinds, kind) }
 
 // count returns the number of values of a kind.
 func (in *inference) count(kind byte) int { return in.kinds[indexOf(kind)] }
-
-// size returns the number of places.
-func (in *inference) size() int {
-	size := 1
-	for _, m := range in.members {
-		size += m.size()
-	}
-	if in.items != nil {
-		size += in.items.size()
-	}
-	return size
-}
 
 // join adds the values of another inference, which come later.
 func (in *inference) join(o *inference) {
@@ -388,22 +372,13 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 // allExist reports whether every id that a field of a collection's records holds is that
 // of a record of parent.
 func allExist(snap *database.Snapshot, collection, member, parent string) bool {
-	exists := func(v jsontext.Value) bool {
-		id, ok := rawjson.Text(v)
-		if !ok {
-			return true
-		}
-		_, err := snap.Get(parent, id)
-		return err == nil
-	}
 	for r := range snap.All(collection) {
 		v, _ := rawjson.Member(r.Value, member)
-		if !exists(v) {
-			return false
-		}
-		for e := range rawjson.Elements(v) {
-			if !exists(e) {
-				return false
+		for _, e := range append(slices.Collect(rawjson.Elements(v)), v) {
+			if id, ok := rawjson.Text(e); ok {
+				if _, err := snap.Get(parent, id); err != nil {
+					return false
+				}
 			}
 		}
 	}
