@@ -44,25 +44,18 @@ func New(file string, text Text, db *database.DB) *Linter {
 // List returns the findings from start to end, which is exclusive, and how many
 // there are in all.
 func (l *Linter) List(start, end int) (found []Finding, count int) {
-	start, end = max(start, 0), max(start, end, 0)
-	edits := l.db.Edits()
-	for _, e := range edits[min(start, len(edits)):min(end, len(edits))] {
+	for _, e := range l.db.Edits() {
 		found = append(found, edited(l.db.Run(), e))
 	}
-	start, end = max(start-len(edits), 0), max(end-len(edits), 0)
-	odd := 0
-	if l.text != nil {
-		odd = l.text.UnreachableCount()
-	}
-	if start < odd {
-		list := l.text.Unreachable()
-		odd = len(list) // it may have changed just now
-		for _, o := range list[min(start, odd):min(end, odd)] {
+	if l.text != nil && l.text.UnreachableCount() > 0 {
+		for _, o := range l.text.Unreachable() {
 			found = append(found, Finding{File: cmp.Or(o.File, l.file), Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
 		}
 	}
-	violations, n := l.checker.List(start-odd, end-odd)
-	return append(found, l.findings(violations)...), len(edits) + odd + n
+	n := len(found)
+	violations, count := l.checker.List(start-n, end-n)
+	start = min(max(start, 0), n)
+	return append(found[start:max(start, min(end, n))], l.findings(violations)...), n + count
 }
 
 // Count returns how many findings there are. The values that break a rule are counted as

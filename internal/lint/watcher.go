@@ -148,7 +148,7 @@ func (w *Watcher) report() {
 // without their folders, because clients see it.
 func (w *Watcher) List(start, end int) (found []Finding, count int) {
 	broken, n := w.InSchema()
-	found, count = w.Linter.List(max(0, start-n), end-n)
+	found, count = w.Linter.List(start-n, end-n)
 	if n > 0 && start <= 0 && end > 0 {
 		found = append([]Finding{broken}, found...)
 	}

@@ -56,29 +56,21 @@ func NearName(name string, known []string) string {
 		if max(len(name)-len(k), len(k)-len(name)) > utf8.UTFMax { // as most are
 			continue
 		}
-		if utf8.RuneCountInString(k) >= 5 && oneLetterApart([]rune(name), []rune(k)) {
+		if utf8.RuneCountInString(k) >= 5 && Distance(name, k) == 1 && letters(name) != letters(k) {
 			return k
 		}
 	}
 	return ""
 }
 
-// oneLetterApart reports whether inserting, deleting, replacing or swapping one
-// letter leads from a to b.
-func oneLetterApart(a, b []rune) bool {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	switch {
-	case len(a)+len(b) == 1, len(a) == 1 && len(b) == 1:
-		return slices.ContainsFunc(slices.Concat(a, b), unicode.IsLetter)
-	case len(a) == 2 && len(b) == 2:
-		return a[0] == b[1] && a[1] == b[0] && unicode.IsLetter(a[0]) && unicode.IsLetter(a[1])
-	}
-	return false
+// letters returns the letters of a word.
+func letters(word string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return r
+	}, word)
 }
 
 // Count returns "1 record" or "2 records", given "record".
