@@ -11,121 +11,63 @@ import (
 
 // A form is how the schema of a body differs from the schema of a record.
 type form struct {
-	sent     bool     // leaves out historic values of the fields themselves
+	about    string   // a description in place of the record's; ""
+	patch    bool     // no field is required, and any may be null
 	optional []string // fields that are not required
 	required []string // fields that are required in addition
 	without  []string // fields to leave out
 }
 
-// body defines the schema of a body in that form and returns its name.
+// body defines the schema of a body in that form and returns its name. It has the fields
+// of a record without their historic values. What else the rules say, such as anyOf, is
+// not described.
 func (d *describer) body(r *record, suffix string, f form) string {
 	name := d.name(r.Record + suffix)
-	d.define(name, d.reform(r, f))
-	return name
-}
-
-// reform returns the schema of a record in that form.
-func (d *describer) reform(r *record, f form) []byte {
-	f.required = slices.DeleteFunc(slices.Clone(f.required), func(name string) bool { return slices.Contains(f.optional, name) })
-	w := &reformer{describer: d, form: f}
-	var all [][]byte
-	for i, pointer := range r.at {
-		if i > 0 {
-			w.form.required = nil
-		}
-		all = append(all, w.schema(rawjson.At(d.rules, pointer), nil))
-	}
-	return allOf(all)
-}
-
-// A reformer copies the schema of a record into a form.
-type reformer struct {
-	*describer
-	form
-}
-
-// schema returns the schema v in the form. References are replaced by what
-// they refer to, because that may require fields too; seen are the pointers
-// that led here.
-func (w *reformer) schema(v jsontext.Value, seen []string) []byte {
-	if v.Kind() != '{' {
-		return w.copy(v, w.sent)
-	}
-	out := []byte("{")
-	var inlined [][]byte
-	required := w.required
-	w.required = nil // once is enough
-	for quoted, e := range rawjson.Members(v) {
-		switch keyword := rawjson.Unquote(quoted); keyword {
-		case "$ref", "$dynamicRef":
-			if pointer, ok := w.target(e); ok && !slices.Contains(seen, pointer) {
-				inlined = append(inlined, w.schema(rawjson.At(w.rules, pointer), append(seen, pointer)))
+	var members, closed []byte
+	known, required := make(map[string]bool), slices.Clone(f.required)
+	for _, part := range d.parts(r) {
+		properties, _ := rawjson.Member(part, "properties")
+		for quoted, v := range rawjson.Members(properties) {
+			member := rawjson.Unquote(quoted)
+			switch {
+			case known[member] || slices.Contains(f.without, member):
 				continue
+			case f.patch:
+				members = rawjson.AppendMember(members, member, d.nullable(v))
+			default:
+				members = rawjson.AppendMember(members, member, d.copy(v, true))
 			}
-			out = w.appendKeyword(out, keyword, e, w.sent)
-		case "allOf", "anyOf", "oneOf":
-			var branches [][]byte
-			for branch := range rawjson.Elements(e) {
-				branches = append(branches, w.schema(branch, seen))
+			known[member] = true
+		}
+		all, _ := rawjson.Member(part, "required")
+		for e := range rawjson.Elements(all) {
+			if member := rawjson.Unquote(e); !slices.Contains(required, member) {
+				required = append(required, member)
 			}
-			out = rawjson.AppendMember(out, keyword, array(branches...))
-		case "then", "else":
-			out = rawjson.AppendMember(out, keyword, w.schema(e, seen))
-		case "required":
-			for name := range rawjson.Elements(e) {
-				if s := rawjson.Unquote(name); !slices.Contains(w.optional, s) && !slices.Contains(required, s) {
-					required = append(required, s)
-				}
-			}
-		case "x-required-on-create", "x-id", "x-id-field": // about stored records
-		case "properties":
-			out = rawjson.AppendMember(out, keyword, w.members(e))
-		default:
-			out = w.appendKeyword(out, keyword, e, w.sent)
+		}
+		if about, ok := rawjson.Member(part, "description"); ok && f.about == "" {
+			f.about = rawjson.Unquote(about)
+		}
+		if v, ok := rawjson.Member(part, "additionalProperties"); ok && !f.patch {
+			closed = d.copy(v, true)
 		}
 	}
-	if len(required) > 0 {
-		out = rawjson.AppendMember(out, "required", array(quote(required)...))
+	out := []byte(`{"type":"object"`)
+	if f.about != "" {
+		out = rawjson.AppendMember(out, "description", rawjson.AppendQuote(nil, f.about))
 	}
-	out = append(out, '}')
-	if len(out) > 2 || len(inlined) == 0 {
-		inlined = append(inlined, out)
-	}
-	return allOf(inlined)
-}
-
-// fields returns the value of "properties" in the form.
-func (w *reformer) members(v jsontext.Value) []byte {
-	out := []byte("{")
-	for quoted, e := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
-		if !slices.Contains(w.without, name) {
-			out = rawjson.AppendMember(out, name, w.copy(e, w.sent))
-		}
-	}
-	return append(out, '}')
-}
-
-// mergePatch returns the schema of a merge patch of a record: any of its
-// fields, or null, which removes one. A field that may be an object has no
-// rules, because a part of it is enough.
-func (d *describer) mergePatch(r *record) []byte {
-	var members []byte
-	known := make(map[string]bool)
-	for _, pointer := range r.at {
-		d.properties(pointer, func(name string, v jsontext.Value) {
-			if !known[name] {
-				known[name] = true
-				members = rawjson.AppendMember(members, name, d.nullable(v))
-			}
-		})
-	}
-	out := []byte(`{"description":"A JSON Merge Patch (RFC 7396): fields that are null are removed, objects are merged, ` +
-		`anything else is replaced.","type":"object"`)
 	if members != nil {
 		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
 	}
-	return append(out, '}')
+	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.optional, name) })
+	if len(required) > 0 && !f.patch {
+		out = rawjson.AppendMember(out, "required", array(quote(required)...))
+	}
+	if closed != nil {
+		out = rawjson.AppendMember(out, "additionalProperties", closed)
+	}
+	d.define(name, append(out, '}'))
+	return name
 }
 
 // nullable returns the schema of a field of a merge patch.

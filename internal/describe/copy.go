@@ -52,29 +52,27 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	return "", false
 }
 
-// properties calls yield with each field that the schema at pointer names: in
-// "properties", and in what "$ref" and "allOf" add.
-func (d *describer) properties(pointer string, yield func(name string, v jsontext.Value)) {
-	var visit func(v jsontext.Value, depth int)
-	visit = func(v jsontext.Value, depth int) {
-		if depth > 100 { // a reference may lead to itself
-			return
+// parts returns the schemas that all describe a record: those in the rules, and what their
+// "$ref" and "allOf" add.
+func (d *describer) parts(r *record) (all []jsontext.Value) {
+	seen := make(map[string]bool) // a reference may lead to itself
+	var visit func(v jsontext.Value)
+	visit = func(v jsontext.Value) {
+		all = append(all, v)
+		ref, _ := rawjson.Member(v, "$ref")
+		if to, ok := d.target(ref); ok && !seen[to] {
+			seen[to] = true
+			visit(rawjson.At(d.rules, to))
 		}
-		if ref, ok := rawjson.Member(v, "$ref"); ok {
-			if to, ok := d.target(ref); ok {
-				visit(rawjson.At(d.rules, to), depth+1)
-			}
-		}
-		properties, _ := rawjson.Member(v, "properties")
-		for quoted, e := range rawjson.Members(properties) {
-			yield(rawjson.Unquote(quoted), e)
-		}
-		all, _ := rawjson.Member(v, "allOf")
-		for e := range rawjson.Elements(all) {
-			visit(e, depth+1)
+		more, _ := rawjson.Member(v, "allOf")
+		for e := range rawjson.Elements(more) {
+			visit(e)
 		}
 	}
-	visit(rawjson.At(d.rules, pointer), 0)
+	for _, pointer := range r.at {
+		visit(rawjson.At(d.rules, pointer))
+	}
+	return all
 }
 
 // reference appends a "$ref" to the definition of the schema at pointer, which it adds

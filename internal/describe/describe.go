@@ -194,12 +194,13 @@ func (d *describer) inferred(r *record) {
 
 // ruled describes a resource by its rules.
 func (d *describer) ruled(r *record) {
-	for _, pointer := range r.at {
-		d.properties(pointer, func(name string, _ jsontext.Value) {
+	for _, part := range d.parts(r) {
+		properties, _ := rawjson.Member(part, "properties")
+		for _, name := range rawjson.MemberNames(properties) {
 			if !slices.Contains(r.Members, name) {
 				r.Members = append(r.Members, name)
 			}
-		})
+		}
 	}
 	for _, name := range r.rules.Known() { // also in branches such as anyOf
 		if _, alias := r.rules.Alias(name); !alias && !slices.Contains(r.Members, name) {
@@ -207,7 +208,7 @@ func (d *describer) ruled(r *record) {
 		}
 	}
 	d.stored(r)
-	given := form{sent: true, optional: []string{r.IDMember}} // by the service
+	given := form{optional: []string{r.IDMember}} // by the service
 	for _, s := range r.rules.Stamps {
 		given.optional = append(given.optional, s.Member)
 	}
@@ -218,8 +219,8 @@ func (d *describer) ruled(r *record) {
 		r.Create = d.body(r, "Create", create)
 	}
 	r.Replace = d.body(r, "Replace", given)
-	r.MergePatch = d.name(r.Record + "MergePatch")
-	d.define(r.MergePatch, d.mergePatch(r))
+	r.MergePatch = d.body(r, "MergePatch", form{patch: true,
+		about: "A JSON Merge Patch (RFC 7396): fields that are null are removed, objects are merged, anything else is replaced."})
 }
 
 // stored defines the schema of a record as it is stored. A record of a collection
