@@ -24,7 +24,7 @@ type form struct {
 func (d *describer) body(r *record, suffix string, f form) string {
 	name := d.name(r.Record + suffix)
 	var members, closed []byte
-	known, required := make(map[string]bool), slices.Clone(f.required)
+	known, needed := make(map[string]bool), slices.Clone(f.required)
 	for _, part := range d.parts(r) {
 		properties, _ := rawjson.Member(part, "properties")
 		for quoted, v := range rawjson.Members(properties) {
@@ -39,10 +39,9 @@ func (d *describer) body(r *record, suffix string, f form) string {
 			}
 			known[member] = true
 		}
-		all, _ := rawjson.Member(part, "required")
-		for e := range rawjson.Elements(all) {
-			if member := rawjson.Unquote(e); !slices.Contains(required, member) {
-				required = append(required, member)
+		for _, member := range required(part) {
+			if !slices.Contains(needed, member) {
+				needed = append(needed, member)
 			}
 		}
 		if about, ok := rawjson.Member(part, "description"); ok && f.about == "" {
@@ -59,9 +58,9 @@ func (d *describer) body(r *record, suffix string, f form) string {
 	if members != nil {
 		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
 	}
-	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.optional, name) })
-	if len(required) > 0 && !f.patch {
-		out = rawjson.AppendMember(out, "required", array(quote(required)...))
+	needed = slices.DeleteFunc(needed, func(name string) bool { return slices.Contains(f.optional, name) })
+	if len(needed) > 0 && !f.patch {
+		out = rawjson.AppendMember(out, "required", array(quote(needed)...))
 	}
 	if closed != nil {
 		out = rawjson.AppendMember(out, "additionalProperties", closed)
@@ -100,12 +99,17 @@ func allOf(schemas [][]byte) []byte {
 
 // withRequired returns a schema that also requires a field.
 func withRequired(schema jsontext.Value, name string) jsontext.Value {
-	all := quote([]string{name})
-	required, _ := rawjson.Member(schema, "required")
-	for e := range rawjson.Elements(required) {
-		all = append(all, e)
+	all := append([]string{name}, required(schema)...)
+	return rawjson.MergeMembers(schema, append(rawjson.AppendMember([]byte("{"), "required", array(quote(all)...)), '}'))
+}
+
+// required returns the names of the fields that a schema requires.
+func required(schema jsontext.Value) (all []string) {
+	list, _ := rawjson.Member(schema, "required")
+	for e := range rawjson.Elements(list) {
+		all = append(all, rawjson.Unquote(e))
 	}
-	return rawjson.MergeMembers(schema, append(rawjson.AppendMember([]byte("{"), "required", array(all...)), '}'))
+	return all
 }
 
 // array returns the JSON array of the elements.

@@ -136,13 +136,10 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 
 // except returns the array of the values that are not among the others.
 func except(values, others jsontext.Value) []byte {
-	past := make(map[string]bool)
-	for v := range rawjson.Elements(others) {
-		past[rawjson.Identity(v)] = true
-	}
 	var left [][]byte
 	for v := range rawjson.Elements(values) {
-		if !past[rawjson.Identity(v)] {
+		same := func(o jsontext.Value) bool { return rawjson.Identity(o) == rawjson.Identity(v) }
+		if !slices.ContainsFunc(slices.Collect(rawjson.Elements(others)), same) {
 			left = append(left, rawjson.Compact(v))
 		}
 	}

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -246,13 +247,7 @@ func (d *describer) stored(r *record) {
 
 // requires reports whether the schema at pointer itself requires a field.
 func (d *describer) requires(pointer, name string) bool {
-	required, _ := rawjson.Member(rawjson.At(d.rules, pointer), "required")
-	for e := range rawjson.Elements(required) {
-		if rawjson.Unquote(e) == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(required(rawjson.At(d.rules, pointer)), name)
 }
 
 func (d *describer) define(name string, schema []byte) {
@@ -261,28 +256,26 @@ func (d *describer) define(name string, schema []byte) {
 
 // name returns a name made of words that no other definition has.
 func (d *describer) name(words string) string {
-	var b strings.Builder
-	begin := true
-	for _, r := range words {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r) || r > unicode.MaxASCII:
-			begin = true
-			continue
-		case b.Len() == 0 && unicode.IsDigit(r):
-			b.WriteString("N")
-		case begin:
-			r = unicode.ToUpper(r)
-		}
-		begin = false
-		b.WriteRune(r)
+	first := cmp.Or(Identifier(words), "Unnamed")
+	if first[0] <= '9' {
+		first = "N" + first
 	}
-	if b.Len() == 0 {
-		b.WriteString("Unnamed")
-	}
-	name := b.String()
+	name := first
 	for i := 2; d.taken[name]; i++ {
-		name = b.String() + strconv.Itoa(i)
+		name = first + strconv.Itoa(i)
 	}
 	d.taken[name] = true
 	return name
+}
+
+// Identifier returns the words of a name as one, as in LineItems for line-items: the ASCII
+// letters and digits in it.
+func Identifier(name string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(name, func(c rune) bool {
+		return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }

@@ -16,23 +16,15 @@ var plurals = sync.OnceValue(func() *pluralize.Client {
 	return c
 })
 
-// singulars caches the results of Singular.
-var singulars = struct {
-	sync.Mutex
-	byPlural map[string]string // guarded by Mutex
-}{byPlural: make(map[string]string)}
-
-const maxSingulars = 10_000
+var singulars sync.Map // results of Singular, by its argument
 
 // Singular returns the singular of an English plural: driver for drivers, category
 // for categories, address for addresses. Followed by Id, as in driverId, it is the
 // field by which other records refer to one of the collection. Other names are
 // returned unchanged.
 func Singular(plural string) string {
-	singulars.Lock()
-	defer singulars.Unlock()
-	if s, ok := singulars.byPlural[plural]; ok {
-		return s
+	if s, ok := singulars.Load(plural); ok {
+		return s.(string)
 	}
 	// The last word of lineItems, line_items and line-items.
 	i := max(0, strings.LastIndexFunc(plural, func(r rune) bool { return 'A' <= r && r <= 'Z' || r == '_' || r == '-' }))
@@ -40,9 +32,6 @@ func Singular(plural string) string {
 	if s == "" {
 		s = plural // "s"
 	}
-	if len(singulars.byPlural) >= maxSingulars {
-		clear(singulars.byPlural)
-	}
-	singulars.byPlural[plural] = s
+	singulars.Store(plural, s)
 	return s
 }

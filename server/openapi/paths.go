@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	_ "embed"
 	"net/url"
 	"slices"
@@ -44,7 +45,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 		replacements = append(replacements, `{"$ref":"#/components/parameters/filters"},`, "")
 	}
 	replacements = append(replacements, `"<fields>",`, string(fields), "<name>", quoted(r.Name), "<path>", url.PathEscape(r.Name), "<answer>", answer,
-		"<record>", r.Record, "<plural>", plural(r), "<create>", r.Create, "<replace>", r.Replace, "<patch>", r.MergePatch)
+		"<record>", r.Record, "<plural>", cmp.Or(describe.Identifier(r.Name), r.Record+"s"), "<create>", r.Create, "<replace>", r.Replace, "<patch>", r.MergePatch)
 	fill := func(kind string, more ...string) jsontext.Value {
 		text := rawjson.Compact(member(resourceTemplate, kind))
 		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(d.inForm(string(text))))
@@ -162,20 +163,6 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		return e.Value, append(body, '}')
 	}
 	return nil, nil
-}
-
-// plural returns the name of a collection for an operationId.
-func plural(r describe.Resource) string {
-	var b strings.Builder
-	for word := range strings.FieldsFuncSeq(r.Name, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
-	}) {
-		b.WriteString(capital(word))
-	}
-	if b.Len() == 0 {
-		return r.Record + "s"
-	}
-	return b.String()
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
