@@ -42,11 +42,8 @@ const (
 // schema, until ctx is done. After other changes it only checks the database, but rests
 // ten times as long as the latest check took.
 func (w *Watcher) Run(ctx context.Context) {
-	var (
-		rev, rules = w.db.Snapshot().Rev(), w.db.Schema()
-		next       time.Time        // when the rest ends
-		rested     <-chan time.Time // of the check that waits for it; nil if none does
-	)
+	rev, rules := w.db.Snapshot().Rev(), w.db.Schema()
+	var next time.Time // when the rest ends
 	w.report()
 	for {
 		revisions, ok, more := w.db.Since(rev)
@@ -65,30 +62,28 @@ func (w *Watcher) Run(ctx context.Context) {
 			}
 			rules = r.After.Schema()
 		}
-		var soon <-chan time.Time
-		if edited || len(revisions) > 0 {
-			more, soon = nil, time.After(reportAfter)
+		var due <-chan time.Time
+		switch {
+		case edited:
+			more, due = nil, time.After(reportAfter)
+		case len(revisions) > 0:
+			more, due = nil, time.After(max(reportAfter, time.Until(next)))
 		}
 		select {
 		case <-more:
 			continue
-		case <-soon:
-		case <-rested:
+		case <-due:
 		case <-ctx.Done():
 			return
 		}
 		begin := time.Now()
-		switch {
-		case edited:
+		if edited {
 			w.report()
 			debug.FreeOSMemory() // the load of a large file leaves several times its size
-		case begin.Before(next):
-			rested = time.After(next.Sub(begin))
-			continue
-		default:
+		} else {
 			w.Linter.List(0, 0)
 		}
-		rested, next = nil, time.Now().Add(10*time.Since(begin))
+		next = time.Now().Add(10 * time.Since(begin))
 	}
 }
 
