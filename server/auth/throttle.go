@@ -38,23 +38,21 @@ func newThrottle() *throttle {
 }
 
 // begin returns how long the source has to wait, 0 if its credentials are to be
-// checked now. After the free failures it allows one attempt at a time: the next
-// pause begins before the outcome is known, otherwise everything that a source
-// sends at the end of a pause would be checked.
+// checked now. An attempt counts as a failure until it succeeds: otherwise everything
+// that a source sends at the end of a pause would be checked.
 func (t *throttle) begin(from netip.Prefix) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	item := t.sources.Get(from)
-	if item == nil {
-		return 0
+	s := new(source)
+	if item := t.sources.Get(from); item != nil {
+		s = item.Value()
 	}
-	s, now := item.Value(), time.Now()
-	if pause := s.until.Sub(now); pause > 0 {
+	if pause := time.Until(s.until); pause > 0 {
 		return pause
 	}
-	if s.failures >= freeFailures {
-		s.until = now.Add(pauseAfter(s.failures + 1))
-	}
+	s.failures++
+	s.until = time.Now().Add(pauseAfter(s.failures))
+	t.sources.Set(from, s, ttlcache.DefaultTTL)
 	return 0
 }
 
@@ -65,19 +63,6 @@ func pauseAfter(failures int) time.Duration {
 		return 0
 	}
 	return min(longestPause, firstPause<<min(over-1, 10))
-}
-
-// failed counts wrong credentials of the source.
-func (t *throttle) failed(from netip.Prefix) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s := new(source)
-	if item := t.sources.Get(from); item != nil {
-		s = item.Value()
-	}
-	s.failures++
-	s.until = time.Now().Add(pauseAfter(s.failures))
-	t.sources.Set(from, s, ttlcache.DefaultTTL)
 }
 
 // succeeded clears the count of a source that has sent right credentials.

@@ -68,11 +68,10 @@ func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) erro
 		}
 		e.Code = code
 	case "fault":
-		fault, err := ParseFault(value)
-		if err != nil {
-			return err
+		if !slices.Contains(faults, value) {
+			return fmt.Errorf("there is no fault %q%s", rawjson.Shorten(value), spell.DidYouMean(value, "the faults", faults))
 		}
-		e.Fault = fault
+		e.Fault = Fault(value)
 	case "hold":
 		if !IsName(value) {
 			return errors.New("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
@@ -92,14 +91,7 @@ const (
 	LostAnswer      Fault = "lost-answer"      // after the request has been done
 )
 
-// ParseFault returns the fault of that name.
-func ParseFault(s string) (Fault, error) {
-	names := []string{string(ConnectionReset), string(EmptyResponse), string(LostAnswer)}
-	if slices.Contains(names, s) {
-		return Fault(s), nil
-	}
-	return "", fmt.Errorf("there is no fault %q%s", rawjson.Shorten(s), spell.DidYouMean(s, "the faults", names))
-}
+var faults = []string{string(ConnectionReset), string(EmptyResponse), string(LostAnswer)}
 
 // A Range is a time between Min and Max.
 type Range struct{ Min, Max time.Duration }
