@@ -54,3 +54,25 @@ func TestLLMsModes(t *testing.T) {
 		}
 	}
 }
+
+// TestLLMsKeeper reads what keeps the data: a file, a folder, or a cluster.
+func TestLLMsKeeper(t *testing.T) {
+	folder := func() server.SourceFile { return server.SourceFile{Name: "data", Folder: true} }
+	_, web := open(t, `{"posts":[{"id":1}]}`, server.Options{Source: folder})
+	for path, has := range map[string][]string{
+		"/_/llms.txt":           {"It serves a folder of JSON files", "edit the files of data;"},
+		"/_/s/agent/_/llms.txt": {"It serves a folder of JSON files", "nothing reaches the files before"},
+	} {
+		got := in(web, "", "GET", path, "").Body.String()
+		for _, part := range has {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s has not %q:\n%s", path, part, got)
+			}
+		}
+	}
+	inCluster(t, server.Options{}, `{"posts":[{"id":1}]}`, func(t *testing.T, a, _ *peer) {
+		if got := a.send("GET", "/_/llms.txt", "").Body.String(); !strings.Contains(got, "It serves a database in an etcd cluster") {
+			t.Errorf("in a cluster it is\n%s", got)
+		}
+	})
+}
