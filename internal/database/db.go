@@ -330,31 +330,27 @@ func (db *DB) publish(steps []step) {
 	if len(steps) == 0 {
 		return
 	}
-	now, revisions, written := db.source.now(), make([]*Revision, len(steps)), make([][]Change, len(steps))
+	now, revisions := db.source.now(), make([]*Revision, len(steps))
+	differences := make([]*difference, len(steps))
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
 		d := s.base.difference(s.tx.snap)
 		r := d.revision(s.base, s.tx.snap, false)
 		r.Time, r.Source, r.Request, r.Session, r.Undoes = now, FromAPI, s.request, s.tx.session, s.tx.undoes
-		revisions[i], written[i] = r, d.changes
+		revisions[i], differences[i] = r, d
 	}
 	last := steps[len(steps)-1].tx.snap
 	if db.now.Load().rev >= last.rev { // Follow was faster
 		return
 	}
 	db.now.Store(last)
-	hasFile := db.shared == nil && db.history.outer == nil // that somebody may edit
-	for _, r := range revisions {
-		if hasFile {
-			db.edits.settle(r, db.history.replacedSize()+r.size, db.log)
+	if db.shared == nil && db.history.outer == nil { // somebody may edit a file
+		for i, d := range differences {
+			db.edits.settle(d.changes, revisions[i].After, db.history.replacedSize()+d.lost, db.log)
+			db.edits.wrote(d.changes, d.lost)
 		}
 	}
 	db.history.publish(revisions...)
-	for _, changes := range written {
-		if hasFile {
-			db.edits.written.add(changes)
-		}
-	}
 }
 
 // A step is the prepared change of one update of a group.

@@ -1,8 +1,8 @@
 package database
 
 import (
+	"bytes"
 	"cmp"
-	"hash/maphash"
 	"log/slog"
 	"slices"
 	"sync"
@@ -35,9 +35,11 @@ var maxEditsSize = 64 << 20
 
 // A keptEdit is an edit by hand that can be undone by its revision.
 type keptEdit struct {
-	*Revision // Before is set, also with Counts
-	undone    map[element]bool
-	kept      keptState // before the edit; its size includes what the edit has set
+	rev           storage.Rev
+	time          time.Time
+	before, after *Snapshot
+	undone        map[element]bool
+	kept          keptState // before the edit; its size includes what the edit has set
 }
 
 // names returns the elements that the edit has undone, in their order.
@@ -52,24 +54,30 @@ func (e *keptEdit) names() []Change {
 	return names
 }
 
-// edits are the latest edits by hand, and what tells whether they undo acknowledged
-// writes. They are empty in forks and shared databases.
+// edits are the latest edits by hand, and the latest writes, which they may undo. They are
+// empty in forks and shared databases.
 type edits struct {
 	mu   sync.Mutex
 	kept []*keptEdit // guarded by mu; oldest first
 
-	written pastValues // guarded by DB.write
+	written  []write // guarded by DB.write; oldest first
+	changes  int     // guarded by DB.write; of all of them
+	replaced int     // guarded by DB.write; see write
+}
+
+// A write is what an acknowledged update has changed.
+type write struct {
+	changes  []Change
+	replaced int // bytes of the values that it has replaced
 }
 
 // add keeps an edit that has led from before to r.After, if it has changed a value. The
 // caller holds DB.write.
-func (es *edits) add(r *Revision, before *Snapshot, kept keptState) {
-	if len(r.Changes) == 0 && r.Counts == nil {
+func (es *edits) add(r *Revision, before *Snapshot, changes []Change, kept keptState) {
+	if len(changes) == 0 {
 		return
 	}
-	e := &keptEdit{Revision: new(*r), kept: kept}
-	e.Before = before
-	e.undone = es.written.undone(e.changes(), before, r.After)
+	e := &keptEdit{r.Rev, r.Time, before, r.After, es.undoneBy(changes, before, r.After), kept}
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	es.kept = append(es.kept, e)
@@ -79,7 +87,7 @@ func (es *edits) add(r *Revision, before *Snapshot, kept keptState) {
 func (es *edits) find(rev storage.Rev) *keptEdit {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	i := slices.IndexFunc(es.kept, func(e *keptEdit) bool { return e.Rev == rev })
+	i := slices.IndexFunc(es.kept, func(e *keptEdit) bool { return e.rev == rev })
 	if i < 0 {
 		return nil
 	}
@@ -92,7 +100,7 @@ func (es *edits) open() (open []Edit) {
 	defer es.mu.Unlock()
 	for _, e := range es.kept {
 		if len(e.undone) > 0 {
-			open = append(open, Edit{Rev: e.Rev, Time: e.Time, Undone: e.names()})
+			open = append(open, Edit{Rev: e.rev, Time: e.time, Undone: e.names()})
 		}
 	}
 	return open
@@ -110,52 +118,28 @@ func (es *edits) dismiss(rev storage.Rev) bool {
 	return true
 }
 
-// changes returns the changes of the edit, however many they are.
-func (e *keptEdit) changes() []Change {
-	if e.Counts == nil {
-		return e.Changes
-	}
-	return e.Before.difference(e.After).changes
-}
-
-// settle removes from the edits what a revision puts back, and then the edits beyond the
-// limits: at first those that have nothing open, then the oldest. replaced is the number of
-// bytes of values that have been replaced.
-func (es *edits) settle(r *Revision, replaced int, log *slog.Logger) {
+// settle removes from the edits what changes that have led to now put back, and then the
+// edits beyond the limits: at first those that have nothing open, then the oldest. replaced
+// is the number of bytes of values that have been replaced.
+func (es *edits) settle(changes []Change, now *Snapshot, replaced int, log *slog.Logger) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	for _, e := range es.kept {
-		e.settle(r)
+		if e.rev == now.rev || len(e.undone) == 0 {
+			continue
+		}
+		for _, ch := range changes {
+			if at := (element{ch.Collection, ch.ID}); e.undone[at] && bytes.Equal(now.valueAt(at), e.before.valueAt(at)) {
+				delete(e.undone, at)
+			}
+		}
 	}
 	for len(es.kept) > maxEdits || held(es.kept, func(e *keptEdit) keptState { return e.kept }, replaced) > maxEditsSize {
 		i := max(0, slices.IndexFunc(es.kept, func(e *keptEdit) bool { return len(e.undone) == 0 }))
 		if e := es.kept[i]; len(e.undone) > 0 {
-			LogNames(log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.Time, e.names())
+			LogNames(log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.time, e.names())
 		}
 		es.kept = slices.Delete(es.kept, i, i+1)
-	}
-}
-
-// settle removes from e.undone what has the value from before the edit again.
-func (e *keptEdit) settle(r *Revision) {
-	if e.Rev == r.Rev || len(e.undone) == 0 {
-		return
-	}
-	isBack := func(at element) bool {
-		return string(r.After.valueAt(at)) == string(e.Before.valueAt(at))
-	}
-	if r.Counts == nil {
-		for _, ch := range r.Changes {
-			if at := (element{ch.Collection, ch.ID}); e.undone[at] && isBack(at) {
-				delete(e.undone, at)
-			}
-		}
-		return
-	}
-	for at := range e.undone {
-		if isBack(at) {
-			delete(e.undone, at)
-		}
 	}
 }
 
@@ -171,188 +155,97 @@ func LogNames(log *slog.Logger, message string, edited time.Time, names []Change
 	}
 }
 
-// pastValues are the values that fields have had because clients wrote them, as hashes.
-// They show whether an edit sets a field back. The zero value is ready for use.
-type pastValues struct {
-	seed   maphash.Seed
-	values map[uint64][]uint64 // by field: the value before the first write, and that after each
-	order  []uint64            // the field of each value, in the order of the writes
-}
+// The limits of the writes that are remembered: their changes, and the bytes of the values
+// that these have replaced. Later ones displace the oldest.
+const (
+	maxWritten     = 1 << 17
+	maxWrittenSize = 16 << 20
+)
 
-// maxPastValues is the number of values that are remembered; later ones displace the
-// oldest.
-const maxPastValues = 1 << 18
-
-// maxFieldChanges is the number of elements up to which a write is remembered by field.
-// A larger one is remembered by element, so that it does not displace all earlier ones.
-const maxFieldChanges = 1000
-
-// wholeValue is the name under which the value of an element as a whole is remembered. It
-// is the name of no field, as those begin with . or =.
-const wholeValue = "*"
-
-// The hashes that stand for the presence of an element and for no value.
-const absent, present uint64 = 0, 1
-
-// add remembers an acknowledged write.
-func (p *pastValues) add(changes []Change) {
-	if p.values == nil {
-		p.seed, p.values = maphash.MakeSeed(), make(map[uint64][]uint64)
-	}
-	for _, ch := range changes {
-		whole := p.field(ch, "")
-		known := p.values[whole] != nil
-		if from, to := ch.presence(); from != to {
-			p.note(whole, from, to)
-			if from == absent && !known {
-				continue // nobody has an older version
-			}
-		}
-		if len(changes) > maxFieldChanges {
-			p.note(p.field(ch, wholeValue), p.hash(ch.Before), p.hash(ch.After))
-			continue
-		}
-		for field, was := range p.fields(ch) {
-			if from, is := was[0], was[1]; from != is {
-				p.note(field, from, is)
-			}
-		}
+// wrote remembers an acknowledged write, which has replaced values of that size. The caller
+// holds DB.write.
+func (es *edits) wrote(changes []Change, replaced int) {
+	es.written = append(es.written, write{changes, replaced})
+	es.changes += len(changes)
+	es.replaced += replaced
+	for len(es.written) > 1 && (es.changes > maxWritten || es.replaced > maxWrittenSize) {
+		es.changes -= len(es.written[0].changes)
+		es.replaced -= es.written[0].replaced
+		es.written[0] = write{} // the array outlives the slice
+		es.written = es.written[1:]
 	}
 }
 
-// hash returns the hash of a value, or absent.
-func (p *pastValues) hash(v jsontext.Value) uint64 {
-	if v == nil {
-		return absent
-	}
-	return maphash.Bytes(p.seed, v)
-}
-
-// note adds the values of a field before and after a write.
-func (p *pastValues) note(field, from, to uint64) {
-	values := p.values[field]
-	add := []uint64{from, to}
-	if n := len(values); n > 0 && values[n-1] == from { // else an edit came in between
-		add = add[1:]
-	}
-	p.values[field] = append(values, add...)
-	for range add {
-		p.order = append(p.order, field)
-	}
-	for len(p.order) > maxPastValues {
-		first := p.order[0]
-		p.order = p.order[1:]
-		if rest := p.values[first]; len(rest) > 1 {
-			p.values[first] = rest[1:]
-		} else {
-			delete(p.values, first)
-		}
-	}
-}
-
-// field returns the key of a field. The one with an empty name is the element itself.
-func (p *pastValues) field(ch Change, name string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(p.seed)
-	for _, s := range []string{ch.Collection, ch.ID, name} {
-		h.WriteString(s)
-		h.WriteByte(0xff) // in no text
-	}
-	return h.Sum64()
-}
-
-// fields returns the hashes of the values before and after a change, by field.
-func (p *pastValues) fields(ch Change) map[uint64][2]uint64 {
-	all := make(map[uint64][2]uint64)
-	for i, v := range []jsontext.Value{ch.Before, ch.After} {
-		set := func(name string, v jsontext.Value) {
-			field := p.field(ch, name)
-			values := all[field]
-			values[i] = maphash.Bytes(p.seed, v)
-			all[field] = values
-		}
-		if v != nil && v.Kind() != '{' {
-			set("=", v)
-		}
-		for quoted, v := range rawjson.Members(v) {
-			set("."+rawjson.Unquote(quoted), v)
-		}
-	}
-	return all
-}
-
-// presence returns absent or present for before and after the change.
-func (ch Change) presence() (before, after uint64) {
-	before, after = present, present
-	switch ch.Op {
-	case Created:
-		before = absent
-	case Deleted:
-		after = absent
-	}
-	return before, after
-}
-
-// undone returns the elements of which an edit, with these changes, undoes acknowledged
+// undoneBy returns the elements of which an edit, with these changes, undoes acknowledged
 // writes.
-func (p *pastValues) undone(changes []Change, before, after *Snapshot) map[element]bool {
-	undone := make(map[element]bool)
-	if p.values == nil {
-		return undone
-	}
+func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element]bool {
+	edited := make(map[element]Change)
 	for _, ch := range changes {
 		was, is := before.byName[ch.Collection], after.byName[ch.Collection]
 		if was.isArray() && is.isArray() && was.ids.member != is.ids.member {
 			continue // the rules have given all records other keys
 		}
-		at := element{ch.Collection, ch.ID}
-		if p.undoes(ch) {
-			undone[at] = true
-		} else if ch.ID == "" {
+		edited[element{ch.Collection, ch.ID}] = ch
+		if ch.ID == "" {
 			for _, r := range was.inOrder() { // went with the collection
-				if p.undoes(Change{Collection: ch.Collection, ID: r.ID, Op: Deleted, Before: r.Value}) {
-					undone[at] = true
-					break
-				}
+				edited[element{ch.Collection, r.ID}] = Change{Op: Deleted, Before: r.Value}
 			}
+		}
+	}
+	writes := make(map[element][]Change)
+	for _, w := range es.written {
+		for _, ch := range w.changes {
+			at := element{ch.Collection, ch.ID}
+			if _, ok := edited[at]; ok {
+				writes[at] = append(writes[at], ch)
+			}
+		}
+	}
+	undone := make(map[element]bool)
+	for at, writes := range writes {
+		if undoes(edited[at], writes) {
+			if _, whole := edited[element{at.collection, ""}]; whole {
+				at.id = ""
+			}
+			undone[at] = true
 		}
 	}
 	return undone
 }
 
-// undoes reports whether the change of an edit undoes an acknowledged write: it sets
-// something back to what it was before the write, or deletes an element that had it.
-func (p *pastValues) undoes(ch Change) bool {
-	whole := p.values[p.field(ch, "")]
-	if from, to := ch.presence(); from != to && isBack(whole, from, to) {
-		return true
-	} else if from == absent {
-		return false
-	}
-	value, from := p.values[p.field(ch, wholeValue)], p.hash(ch.Before)
-	if isBack(value, from, p.hash(ch.After)) || ch.Op == Deleted && lastIndex(value, from) > 0 {
-		return true
-	}
-	for field, was := range p.fields(ch) {
-		values := p.values[field]
-		if isBack(values, was[0], was[1]) || ch.Op == Deleted && lastIndex(values, was[0]) > 0 {
-			return true
+// undoes reports whether the change of an edit undoes one of the writes to its element,
+// which are in their order: it sets a field back to what it was before the write, deletes
+// what has been written, or creates again what has been deleted.
+func undoes(edit Change, writes []Change) bool {
+	presence := Updated // the latest other operation
+	written := make(map[string]bool)
+	for _, w := range slices.Backward(writes) {
+		if presence == Updated {
+			presence = w.Op
+		}
+		if edit.Op == Created {
+			continue
+		}
+		// "" stands for the whole value.
+		for _, name := range append(slices.Concat(rawjson.MemberNames(edit.Before), rawjson.MemberNames(edit.After)), "") {
+			from, to := field(edit.Before, name), field(edit.After, name)
+			before, after := field(w.Before, name), field(w.After, name)
+			if bytes.Equal(from, to) || bytes.Equal(before, after) {
+				continue
+			}
+			written[name] = written[name] || bytes.Equal(after, from)
+			if written[name] && (edit.Op == Deleted || w.Before != nil && bytes.Equal(before, to)) {
+				return true
+			}
 		}
 	}
-	return false
+	return edit.Op == Created && presence == Deleted || edit.Op == Deleted && presence == Created
 }
 
-// isBack reports whether to is older than from among values.
-func isBack(values []uint64, from, to uint64) bool {
-	i := lastIndex(values, to)
-	return i >= 0 && i < lastIndex(values, from)
-}
-
-func lastIndex(values []uint64, v uint64) int {
-	for i := len(values) - 1; i >= 0; i-- {
-		if values[i] == v {
-			return i
-		}
+// field returns the field of a value, or the value if name is empty.
+func field(v jsontext.Value, name string) jsontext.Value {
+	if name != "" {
+		v, _ = rawjson.Member(v, name)
 	}
-	return -1
+	return v
 }

@@ -117,8 +117,8 @@ func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	}
 	if db.shared == nil { // what the edit undid is known when it can be seen
 		replaced := db.history.replacedSize()
-		db.edits.add(r, base, keptState{base.size() + d.values, replaced})
-		db.edits.settle(r, replaced+r.size, db.log)
+		db.edits.add(r, base, d.changes, keptState{base.size() + d.values, replaced})
+		db.edits.settle(d.changes, next, replaced+r.size, db.log)
 	}
 	db.now.Store(next)
 	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica

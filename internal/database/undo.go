@@ -93,8 +93,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 // selectChanges returns an edit with the changes that only names, or with all if it is
 // empty, without those that are reverted already.
 func (tx *Tx) selectChanges(e *keptEdit, only []Change) (*Revision, error) {
-	r := new(*e.Revision)
-	r.Counts = nil
+	r := &Revision{Rev: e.rev, Before: e.before, After: e.after}
 	name := func(ch Change) element {
 		if storage.IsPositionKey(ch.ID) {
 			return element{collection: ch.Collection}
@@ -105,7 +104,7 @@ func (tx *Tx) selectChanges(e *keptEdit, only []Change) (*Revision, error) {
 	for _, ch := range only {
 		found[name(ch)] = false
 	}
-	r.Changes = slices.DeleteFunc(slices.Clone(e.changes()), func(ch Change) bool {
+	r.Changes = slices.DeleteFunc(e.before.difference(e.after).changes, func(ch Change) bool {
 		if _, named := found[name(ch)]; len(only) > 0 && !named {
 			return true
 		}
