@@ -191,11 +191,7 @@ func (db *DB) Shown(rev storage.Rev) bool {
 }
 
 // History returns all revisions that are kept, oldest first.
-func (db *DB) History() []*Revision {
-	db.history.mu.Lock()
-	defer db.history.mu.Unlock()
-	return slices.Clone(db.history.revisions)
-}
+func (db *DB) History() []*Revision { return db.history.kept() }
 
 // Run returns a random identifier of this DB. Revisions are unique only within it:
 // after a restart the same number is another state. If the store is shared, Run is

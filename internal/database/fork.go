@@ -28,7 +28,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 		}
 	}
 	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), source: db.source.fork(), lead: make(chan struct{}, 1)}
-	f.store = &forkStore{admit: admit, base: snap}
+	f.store = &forkStore{admit: admit}
 	f.history.outer = db.history
 	f.now.Store(snap)
 	f.baseline.Store(snap)
@@ -41,29 +41,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 type forkStore struct {
 	storage.Store // nil
 	admit         func(more int) error
-	base          *Snapshot    // what the fork began with
-	written       atomic.Int64 // bytes of values since the last measurement, and then
-	measured      atomic.Int64 // bytes of values that differed from base
-}
-
-// measureAfter is the number of bytes that are written before they are measured.
-const measureAfter = 64 << 10
-
-// held returns about how many bytes of now are not in base: what was written, until that
-// is so much that a comparison costs little beside it.
-func (s *forkStore) held(now *Snapshot) int {
-	written := s.written.Load()
-	if written > 2*s.measured.Load()+measureAfter {
-		differ := int64(0)
-		for _, ch := range s.base.difference(now).changes {
-			differ += int64(len(ch.After))
-		}
-		if s.written.CompareAndSwap(written, differ) {
-			s.measured.Store(differ)
-			written = differ
-		}
-	}
-	return int(written)
+	written       atomic.Int64 // bytes of values
 }
 
 // Commit implements storage.Store.
@@ -82,13 +60,13 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 }
 
 // Held returns about how many bytes of values a fork holds in memory in addition to the
-// values that it began with.
+// values that it began with: at most what was written, and at most all values that it has.
 func (db *DB) Held() int {
 	db.history.mu.Lock()
 	held, replaced := db.history.size, db.history.replaced
 	db.history.mu.Unlock()
 	if s, ok := db.store.(*forkStore); ok {
-		held += s.held(db.Snapshot())
+		held += min(int(s.written.Load()), db.Snapshot().size())
 	}
 	return held + heldBySnapshots(db.Snapshots(), replaced)
 }

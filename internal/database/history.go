@@ -27,8 +27,7 @@ type history struct {
 	err       error         // guarded by mu; why the store cannot be read
 	more      chan struct{} // guarded by mu; closed when any of the above changes
 
-	past  map[string]map[string]bool // guarded by mu; see pastNames
-	outer *history                   // of the database that a fork began with; otherwise nil
+	outer *history // of the database that a fork began with; otherwise nil
 }
 
 func newHistory(rev storage.Rev) *history {
@@ -44,7 +43,6 @@ func (h *history) publish(revisions ...*Revision) {
 		h.size += r.size
 		h.replaced += r.size
 		h.last = r.Rev
-		h.addPastLocked(r)
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
 		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {
@@ -62,54 +60,35 @@ func (h *history) publish(revisions ...*Revision) {
 	h.wakeLocked()
 }
 
-// The limits of pastNames: the number of names of a collection, and the bytes of one.
-const (
-	maxPastNames = 1000
-	maxPastName  = 256
-)
-
-// addPastLocked adds the names of the fields that a revision may have removed. If
-// there are too many, one is too long, or the values are not kept, the names of the
-// collection are no longer known.
-func (h *history) addPastLocked(r *Revision) {
-	if h.past == nil {
-		h.past = make(map[string]map[string]bool)
-	}
-	for name := range r.Counts {
-		h.past[name] = nil
-	}
-	for _, ch := range r.Changes {
-		for quoted := range rawjson.Members(ch.Before) {
-			names, ok := h.past[ch.Collection]
-			switch {
-			case ok && names == nil || names[string(rawjson.UnquoteBytes(quoted))]:
-				continue
-			case len(names) == maxPastNames || len(quoted) > maxPastName:
-				h.past[ch.Collection] = nil
-				continue
-			case !ok:
-				names = make(map[string]bool)
-				h.past[ch.Collection] = names
-			}
-			names[rawjson.Unquote(quoted)] = true
-		}
-	}
+// kept returns all revisions that are kept, oldest first.
+func (h *history) kept() []*Revision {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.revisions)
 }
 
-// pastNames returns the names of fields that records of a collection had before they
-// were changed or deleted. It reports false if these are no longer known.
+// pastNames returns the names of fields that records of a collection had before a revision
+// that is kept. It reports false if it has the count of a revision only.
 func (h *history) pastNames(collection string) (names []string, ok bool) {
+	past := make(map[string]bool)
 	for ; h != nil; h = h.outer {
-		h.mu.Lock()
-		past, any := h.past[collection]
-		names = slices.AppendSeq(names, maps.Keys(past))
-		h.mu.Unlock()
-		if any && past == nil {
-			return nil, false
+		for _, r := range h.kept() {
+			if r.Counts[collection] > 0 {
+				return nil, false
+			}
+			for _, ch := range r.Changes {
+				if ch.Collection != collection {
+					continue
+				}
+				for quoted := range rawjson.Members(ch.Before) {
+					if !past[string(rawjson.UnquoteBytes(quoted))] {
+						past[rawjson.Unquote(quoted)] = true
+					}
+				}
+			}
 		}
 	}
-	slices.Sort(names)
-	return names, true
+	return slices.Sorted(maps.Keys(past)), true
 }
 
 // dropIndexesLocked frees the indexes of collections that were replaced more than

@@ -125,22 +125,17 @@ func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
 	return tree
 }
 
-// eachDiffering calls do with -1 for the records that only the base has, and
-// then with 1 for those that only records has.
+// eachDiffering calls do with -1 for the records that only the base has, and with 1 for
+// those that only records has.
 func (x *indexes) eachDiffering(records *ordered.Map[*Record], do func(r *Record, by int)) {
-	if records == x.baseRecords {
-		return
-	}
-	for place, r := range x.baseRecords.All() {
-		if now, _ := records.At(place); now != r {
-			do(r, -1)
+	x.baseRecords.Differing(records, func(was, is *Record) {
+		if was != nil && was != is {
+			do(was, -1)
 		}
-	}
-	for place, r := range records.All() {
-		if old, _ := x.baseRecords.At(place); old != r {
-			do(r, 1)
+		if is != nil && was != is {
+			do(is, 1)
 		}
-	}
+	})
 }
 
 // build returns an index of records.

@@ -45,8 +45,8 @@ func (s *Snapshot) Strict(q *query.Query) error {
 // CheckFilters returns a *query.Error for the first filter of q on an unknown field
 // whose name is almost the name of a known one, or of a parameter without its underscore.
 // unknown has the other unknown fields: the filters on them select nothing. A field is
-// known if the schema has it, or if a record of the collection has had it since db was
-// opened.
+// known if the schema has it, or if a record of the collection has had it in the time of
+// the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
 		if !s.Occurs(q.Collection, n.Path.Member()) {
