@@ -2,7 +2,6 @@ package database
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -235,30 +234,4 @@ func (tx *Tx) replace(in storage.Collection, next string) {
 	}
 	was := tx.snap.byName[in.Name]
 	tx.put(newCollection(in, 0, tx.snap.conventions, was, true), next)
-}
-
-// arrange makes records the contents of a collection: one by one if they are in the order
-// of the records that they replace, with new ones at the end; otherwise as a whole.
-func (tx *Tx) arrange(name string, records []*Record) {
-	was := tx.snap.byName[name]
-	left := make(map[string]bool, len(records))
-	for _, r := range records {
-		left[r.ID] = true
-	}
-	gone := slices.DeleteFunc(was.inOrder(), func(r *Record) bool { return left[r.ID] })
-	if !was.isArray() || !slices.IsSortedFunc(records, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) }) ||
-		slices.ContainsFunc(gone, func(r *Record) bool { return storage.IsPositionKey(r.ID) }) {
-		tx.replace(elementsOf(name, records), "")
-		return
-	}
-	for _, r := range gone {
-		c, _ := tx.array(name)
-		tx.unset(c, r.ID)
-	}
-	for _, r := range records {
-		if !was.holds(r) {
-			c, _ := tx.array(name)
-			tx.set(c, r.ID, r.Value)
-		}
-	}
 }

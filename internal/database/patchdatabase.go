@@ -3,7 +3,6 @@ package database
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -133,16 +132,25 @@ func (d *databasePatch) finish() error {
 	tx := d.tx
 	tx.mine = make(map[string]bool) // what earlier writes have made is the base of this one
 	base := tx.snap.fork()
+	to := base.fork()
 	for _, c := range base.list {
 		if d.root.Find(c.name) < 0 {
-			tx.drop(c.name)
+			to.without(c.name)
 		}
 	}
 	for i, n := range d.root.Kids {
 		if t := d.touched[n]; t != nil {
-			if err := d.setMember(d.root.Name(i), n, t); err != nil {
+			c, err := d.member(d.root.Name(i), n, t)
+			if err != nil {
 				return err
 			}
+			to.with(c, "")
+		}
+	}
+	tx.adopt(to, base.difference(to).changes)
+	for _, c := range to.list {
+		if was := base.byName[c.name]; was != c && was.isArray() && c.isArray() {
+			tx.reorder(tx.snap.byName[c.name], was, c)
 		}
 	}
 	return tx.judge(base.difference(tx.snap).changes, base, func(ch Change) (site, bool) {
@@ -151,26 +159,26 @@ func (d *databasePatch) finish() error {
 	})
 }
 
-// setMember makes a top-level field what the patch has left of it.
-func (d *databasePatch) setMember(name string, n *jsonpatch.Node, t *touches) error {
+// member returns a top-level field as the patch has left it.
+func (d *databasePatch) member(name string, n *jsonpatch.Node, t *touches) (*collection, error) {
 	tx, old := d.tx, d.tx.snap.byName[name]
 	if old != nil && n.Origin == old && t.names() != nil && old.isArray() {
-		return d.setRecords(name, n.Kids, nil)
+		return d.records(name, n.Kids, nil)
 	}
 	d.sites[element{name, ""}] = site{t.names(), t.place}
 	c := &collection{name: name, kind: storage.Other, value: n.Value()}
 	switch c.value.Kind() {
 	case '[':
 		if rawjson.Depth(c.value) > rawjson.MaxDepth+1 {
-			return placed(refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth)), t.place)
+			return nil, placed(refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth)), t.place)
 		}
 		n = jsonpatch.NewNode(c.value)
 		n.Open()
-		return d.setRecords(name, n.Kids, t)
+		return d.records(name, n.Kids, t)
 	case '{':
 		value, place, err := d.read(name, c.value, t.place)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d.sites[element{name, ""}] = site{t.names(), place}
 		var before jsontext.Value
@@ -179,11 +187,10 @@ func (d *databasePatch) setMember(name string, n *jsonpatch.Node, t *touches) er
 		}
 		c.kind, c.value = storage.Object, tx.stamp(name, before, value)
 	}
-	if old != nil && !old.isArray() && bytes.Equal(old.value, rawjson.Merge(old.value, c.value, "")) {
-		return nil
+	if old != nil && !old.isArray() {
+		c.value = rawjson.Merge(old.value, c.value, "")
 	}
-	tx.put(c, "")
-	return nil
+	return c, nil
 }
 
 // read returns an object that the patch has written with the schema's names of fields, and
@@ -197,11 +204,11 @@ func (d *databasePatch) read(name string, value jsontext.Value, place func(schem
 	return value, moved, placed(err, moved)
 }
 
-// setRecords makes a collection of the elements that the patch has left and added. If
+// records returns a collection of the elements that the patch has left and added. If
 // whole is not nil, it has put them there together. A record keeps its id. An added
 // element gets one if it has none, or if the schema makes ids read-only, unless it came
 // with a whole array.
-func (d *databasePatch) setRecords(name string, kids []*jsonpatch.Node, whole *touches) error {
+func (d *databasePatch) records(name string, kids []*jsonpatch.Node, whole *touches) (*collection, error) {
 	tx, was := d.tx, d.tx.snap.byName[name]
 	ids := idStats{member: tx.snap.IDMember(name)}
 	if whole == nil {
@@ -240,7 +247,7 @@ func (d *databasePatch) setRecords(name string, kids []*jsonpatch.Node, whole *t
 		}
 		value, place, err := d.read(name, value, place)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r != nil {
 			names = t.within()
@@ -250,13 +257,13 @@ func (d *databasePatch) setRecords(name string, kids []*jsonpatch.Node, whole *t
 			id = r.ID
 			_, has := rawjson.Member(value, ids.member)
 			if value, err = keepID(r, value, ids.member); err != nil || !has && slices.Contains(names, ids.member) {
-				return placed(idChanged(ids.member), place)
+				return nil, placed(idChanged(ids.member), place)
 			}
 		} else {
 			var invalid, taken []schema.Fault
 			value, id, invalid, taken = tx.withID(name, ids, value, renew && r == nil, func(id string) bool { return used[id] })
 			if err := faultError(invalid, taken, nil); err != nil {
-				return placed(err, place)
+				return nil, placed(err, place)
 			}
 			if used[id] = true; rawjson.IsIndex(id) {
 				ids.high = later(ids.high, id)
@@ -265,17 +272,12 @@ func (d *databasePatch) setRecords(name string, kids []*jsonpatch.Node, whole *t
 		if whole != nil {
 			r, _ = tx.snap.Get(name, id)
 		}
-		records[i] = &Record{ID: id, seq: math.MaxUint64}
 		var before jsontext.Value
 		if r != nil {
-			before, records[i].seq = r.Value, r.seq
+			before = r.Value
 		}
-		records[i].Value = rawjson.Merge(before, tx.stamp(name, before, value), "")
-		if bytes.Equal(before, records[i].Value) {
-			records[i] = r
-		}
+		records[i] = &Record{ID: id, Value: rawjson.Merge(before, tx.stamp(name, before, value), "")}
 		d.sites[element{name, id}] = site{names, place}
 	}
-	tx.arrange(name, records)
-	return nil
+	return newCollection(elementsOf(name, records), 0, tx.snap.conventions, was, true), nil
 }
