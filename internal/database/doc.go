@@ -21,18 +21,16 @@
 //   - record.go, collection.go, index.go and snapshot.go have the state, which knows
 //     nothing of how it came about; schema.go the settings that a state carries, and
 //     ids.go new ids and the clock;
-//   - change.go has one change, and revision.go the only comparison of two states;
-//     batch.go leads from one state to the next by what a store yields;
-//   - tx.go, ondelete.go, references.go, patchrecord.go and patchdatabase.go have the
-//     writes; merge.go applies the changes between two states and judges them, for an
-//     undo, a reset, a commit of a session and the end of a patch; undo.go has the ways
-//     back; errors.go what a write is refused with;
-//   - find.go has the reads, and result.go their answers; unknown.go decides that a name
-//     in a query is unknown; relate.go and embed.go have the relations between
-//     collections;
-//   - history.go keeps the latest revisions; edits.go notices the writes that an edit by
-//     hand undoes, and keeps the states before the latest edits; snapshots.go keeps
-//     others under names;
+//   - revision.go has one change and the only comparison of two states; batch.go leads from
+//     one state to the next by what a store yields;
+//   - tx.go, references.go and patch.go have the writes; merge.go applies the changes
+//     between two states and judges them, for an undo, a reset, a commit of a session and a
+//     patch of the database; undo.go has the ways back; errors.go what a write is refused
+//     with;
+//   - find.go has the reads, and embed.go their answers; unknown.go decides that a name in
+//     a query is unknown; relate.go has the relations between collections;
+//   - history.go keeps the latest revisions, and other states under names; edits.go notices
+//     the writes that an edit by hand undoes, and keeps the states before the latest edits;
 //   - db.go has Open and Update, follow.go what comes from the store and what followers
 //     see, and shared.go what only stores with several users need;
 //   - fork.go has copies in memory, as sessions use them, and snapshotpatch.go writes the

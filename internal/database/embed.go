@@ -111,20 +111,61 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	return append(dst, ']'), true, nil
 }
 
-// referring returns the records of a collection, in their order, whose field called key
-// equals id, or (if lists) is an array that contains it.
-func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
-	c := s.byName[collection]
-	if !c.indexes.occurs(key, c.records) {
-		return nil
+// A Result is the answer to a query of one snapshot.
+type Result struct {
+	Records []*Record // of the page, in the query's order
+	query.Window
+
+	snap  *Snapshot
+	query *query.Query
+}
+
+// AppendJSON appends the body of the answer: an array of records, or in the
+// Envelope dialect an object with the array in "data". The error is a
+// *query.Error: too much is embedded.
+func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
+	if r.Dialect == query.Envelope {
+		dst = r.AppendEnvelope(dst)
 	}
-	keys := query.KeysOf(id)
-	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
-	return slices.DeleteFunc(found, func(r *Record) bool {
-		if lists {
-			return !holdsReference(r.Value, key, id)
+	dst = append(dst, '[')
+	if len(r.query.Embeds) == 0 && !r.query.Projects() {
+		size := 2
+		for _, record := range r.Records {
+			size += len(record.Value) + 1
 		}
-		v, _ := rawjson.Member(r.Value, key)
-		return !query.RefersTo(v, id)
-	})
+		dst = slices.Grow(dst, size)
+	}
+	b := embedder{snap: r.snap}
+	for _, record := range r.Records {
+		if dst, err = b.appendRecord(rawjson.AppendComma(dst), r.query, record.Value); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, ']')
+	if r.Dialect == query.Envelope {
+		dst = append(dst, '}')
+	}
+	return dst, nil
+}
+
+// AppendRecord appends one record with the relations that q embeds, reduced to
+// its _fields. The error is a *query.Error: too much is embedded.
+func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, v jsontext.Value) ([]byte, error) {
+	return (&embedder{snap: s}).appendRecord(dst, q, v)
+}
+
+func (b *embedder) appendRecord(dst []byte, q *query.Query, v jsontext.Value) ([]byte, error) {
+	if !q.Projects() {
+		return b.append(dst, q.Collection, v, q.Embeds)
+	}
+	if v.Kind() != '{' {
+		return append(dst, v...), nil
+	}
+	if len(q.Embeds) > 0 {
+		var err error
+		if v, err = b.append(nil, q.Collection, v, q.Embeds); err != nil {
+			return dst, err
+		}
+	}
+	return q.AppendFields(dst, v), nil
 }
