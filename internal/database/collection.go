@@ -293,10 +293,11 @@ func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bo
 	if !c.indexes.occurs(name, c.records) {
 		return nil, true
 	}
-	if !c.indexes.room(name) {
+	tree := c.indexes.get(indexOn{member: name}, c.records, true)
+	if tree == nil {
 		return nil, false
 	}
-	return find(c.indexes.get(name, c.records), keys, most)
+	return find(tree, keys, most)
 }
 
 // uniqueHolder returns the record other than the one with the key except whose
@@ -320,7 +321,7 @@ func (c *collection) holders(name string, value jsontext.Value) []*Record {
 	if kind := value.Kind(); kind != '[' && kind != '{' {
 		keys = query.EqualityKeys(value)
 	}
-	found, _ := find(c.indexes.get(name, c.records), keys, c.records.Len())
+	found, _ := find(c.indexes.get(indexOn{member: name}, c.records, false), keys, c.records.Len())
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		v, _ := rawjson.Member(r.Value, name)
 		return rawjson.Identity(v) != rawjson.Identity(value)

@@ -85,37 +85,30 @@ func (x *indexes) drop() {
 	}
 }
 
-// room reports whether a query may have an equality index over the field called
-// name.
-func (x *indexes) room(name string) bool {
+// get returns an index of records. If limited is set and there are too many, it returns nil.
+func (x *indexes) get(on indexOn, records *ordered.Map[*Record], limited bool) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.trees[indexOn{member: name}] != nil {
-		return true
-	}
-	return len(x.trees) < maxIndexes && (x.base == nil || x.base.room(name))
+	return x.getLocked(on, records, limited)
 }
 
-// get returns the equality index over the field called name of records.
-func (x *indexes) get(name string, records *ordered.Map[*Record]) *index {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.getLocked(indexOn{member: name}, records)
-}
-
-// getLocked returns an index of records. That of a fork is a copy of the one of its
-// base.
-func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record]) *index {
+// getLocked is get. The index of a fork is a copy of the one of its base.
+func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record], limited bool) *index {
 	tree := x.trees[on]
 	switch {
 	case tree != nil:
 		return tree
+	case limited && len(x.trees) >= maxIndexes:
+		return nil
 	case x.base == nil:
 		tree = on.build(records)
 	default:
 		x.base.mu.Lock()
-		tree = x.base.getLocked(on, x.baseRecords).Copy()
-		x.base.mu.Unlock()
+		defer x.base.mu.Unlock()
+		if tree = x.base.getLocked(on, x.baseRecords, limited); tree == nil {
+			return nil
+		}
+		tree = tree.Copy()
 		x.eachDiffering(records, func(r *Record, by int) { on.update(tree, r, by) })
 	}
 	if x.trees == nil {
@@ -277,19 +270,10 @@ const fewRecords = 1000
 // ordered returns the ordered index over the field called name of records, or nil if
 // there is none.
 func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
-	on := indexOn{member: name, ordered: true}
 	if records.Len() <= fewRecords || !x.occurs(name, records) {
 		return nil
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if tree := x.trees[on]; tree != nil {
-		return tree
-	}
-	if len(x.trees) >= maxIndexes || x.base != nil && x.base.ordered(name, x.baseRecords) == nil {
-		return nil
-	}
-	return x.getLocked(on, records)
+	return x.get(indexOn{member: name, ordered: true}, records, true)
 }
 
 // between returns the records that an ordered index has in a span, and those

@@ -194,8 +194,8 @@ func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
 
 // reorder puts the records of c that are also in from into the order of from, unless an
 // edit of the rules has given c other keys. Each other record stays in front of the record
-// that it preceded in was, the collection before tx has changed it.
-func (tx *Tx) reorder(c, was, from *collection) {
+// that it preceded in was, the collection before the changes of tx from the index since on.
+func (tx *Tx) reorder(c, was, from *collection, since int) {
 	if c.ids.member != from.ids.member {
 		return
 	}
@@ -219,7 +219,8 @@ func (tx *Tx) reorder(c, was, from *collection) {
 		}
 	}
 	if !slices.Equal(records, c.inOrder()) {
-		tx.changes = slices.DeleteFunc(tx.changes, func(ch Change) bool { return ch.Collection == c.name })
+		others := slices.DeleteFunc(tx.changes[since:], func(ch Change) bool { return ch.Collection == c.name })
+		tx.changes = tx.changes[:since+len(others)]
 		tx.snap.with(was, "")
 		tx.replace(elementsOf(c.name, records), "")
 	}

@@ -276,10 +276,11 @@ func (d *databasePatch) finish() error {
 			to.with(c, "")
 		}
 	}
+	since := len(tx.changes)
 	tx.adopt(to, base.difference(to).changes)
 	for _, c := range to.list {
 		if was := base.byName[c.name]; was != c && was.isArray() && c.isArray() {
-			tx.reorder(tx.snap.byName[c.name], was, c)
+			tx.reorder(tx.snap.byName[c.name], was, c, since)
 		}
 	}
 	return tx.judge(base.difference(tx.snap).changes, base, func(ch Change) (site, bool) {

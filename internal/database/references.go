@@ -271,7 +271,7 @@ func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 		return nil
 	}
 	keys := query.KeysOf(id)
-	found, _ := find(c.indexes.get(key, c.records), keys, c.records.Len()*len(keys))
+	found, _ := find(c.indexes.get(indexOn{member: key}, c.records, false), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		if lists {
 			return !holdsReference(r.Value, key, id)

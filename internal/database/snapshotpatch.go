@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -17,30 +16,30 @@ import (
 func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
 	changes := s.Changes(to)
 	p := patchWriter{b: append(dst, '[')}
-	var removed []Change
-	places := s.places(changes)
+	there := make(map[element]Change) // records
 	for _, ch := range changes {
-		if ch.ID == "" {
+		switch {
+		case ch.ID == "":
 			p.member(ch, to)
-			continue
-		}
-		place := strconv.Itoa(places[element{ch.Collection, ch.ID}])
-		switch ch.Op {
-		case Deleted:
-			removed = append(removed, ch)
-		case Updated:
-			p.test(ch, place, s.IDMember(ch.Collection))
-			p.object(ch, ch.Collection, place)
+		case ch.Before != nil:
+			there[element{ch.Collection, ch.ID}] = ch
 		}
 	}
-	// From the end, so that the places of the others stay as they are.
-	slices.SortStableFunc(removed, func(a, b Change) int {
-		return cmp.Compare(places[element{b.Collection, b.ID}], places[element{a.Collection, a.ID}])
-	})
-	for _, ch := range removed {
-		place := strconv.Itoa(places[element{ch.Collection, ch.ID}])
-		p.test(ch, place, s.IDMember(ch.Collection))
-		p.op("remove", nil, ch.Collection, place)
+	for _, c := range s.list {
+		records := c.inOrder()
+		for i, r := range records {
+			if ch := there[element{c.name, r.ID}]; ch.Op == Updated {
+				p.test(ch, strconv.Itoa(i), c.ids.member)
+				p.object(ch, c.name, strconv.Itoa(i))
+			}
+		}
+		// From the end, so that the places of the others stay as they are.
+		for i, r := range slices.Backward(records) {
+			if ch := there[element{c.name, r.ID}]; ch.Op == Deleted {
+				p.test(ch, strconv.Itoa(i), c.ids.member)
+				p.op("remove", nil, c.name, strconv.Itoa(i))
+			}
+		}
 	}
 	for _, ch := range changes {
 		if ch.Op == Created && ch.ID != "" {
@@ -48,24 +47,6 @@ func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
 		}
 	}
 	return append(p.b, ']')
-}
-
-// places returns the indexes of the changed records in their collections.
-func (s *Snapshot) places(changes []Change) map[element]int {
-	places, collections := make(map[element]int), make(map[string]bool)
-	for _, ch := range changes {
-		if ch.ID != "" && ch.Before != nil {
-			places[element{ch.Collection, ch.ID}], collections[ch.Collection] = 0, true
-		}
-	}
-	for name := range collections {
-		for i, r := range s.byName[name].inOrder() {
-			if _, changed := places[element{name, r.ID}]; changed {
-				places[element{name, r.ID}] = i
-			}
-		}
-	}
-	return places
 }
 
 // A patchWriter appends the operations of a JSON Patch.

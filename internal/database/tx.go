@@ -74,7 +74,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 		return c, err
 	}
 	for _, unique := range tx.snap.schema.Member(name).Unique {
-		c.indexes.get(unique, c.records) // before the clone, so that it outlives a failed Tx
+		c.indexes.get(indexOn{member: unique}, c.records, false) // before the clone, so that it outlives a failed Tx
 	}
 	c = c.clone()
 	tx.mine[name] = true

@@ -70,11 +70,11 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 		return nil, nil, conflict
 	}
 	tx.undoes, tx.last = r.Rev, true
-	was := maps.Clone(tx.snap.byName)
+	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	restored := tx.adopt(r.Before, changes)
 	for _, c := range r.Before.list {
 		if now := tx.snap.byName[c.name]; restored[c.name] && now.size <= maxEditSize || moved[c.name] {
-			tx.reorder(now, was[c.name], c)
+			tx.reorder(now, was[c.name], c, since)
 		}
 	}
 	for _, ch := range changes {
@@ -236,11 +236,11 @@ func (tx *Tx) related(ch Change) (related []element) {
 func (tx *Tx) Reset(to *Snapshot) []Change {
 	tx.last = true
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
-	was := maps.Clone(tx.snap.byName)
+	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	tx.adopt(to, changes)
 	for _, c := range to.list {
 		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.size <= maxEditSize {
-			tx.reorder(now, was[c.name], c)
+			tx.reorder(now, was[c.name], c, since)
 		}
 	}
 	return changes
