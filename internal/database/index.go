@@ -281,7 +281,7 @@ func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
 // are more than most.
 func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
 	var found []*Record
-	for _, ends := range s.Ranges() {
+	for _, ends := range s {
 		tree.Ascend(string(ends[0]), func(key string, r *Record) bool {
 			if upto := key[:min(len(key), len(ends[1]))]; upto > string(ends[1]) {
 				return false

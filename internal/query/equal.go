@@ -35,23 +35,30 @@ func EqualityKeys(v jsontext.Value) []string {
 // An operand is what a client compares stored values with. Values in a URL have
 // no type, so an operand is a text and, if it is spelled like one, also a number.
 type operand struct {
-	text    []byte
-	numeric bool
-	number  rawjson.Decimal // if numeric
+	text      []byte
+	textKey   []byte // the order key of the string
+	numberKey []byte // the order key of the number; nil if it is none
 }
 
 func newOperand(s string) operand {
 	o := operand{text: []byte(s)}
-	if v := jsontext.Value(s); v.IsValid() && v.Kind() == '0' && strings.Trim(s, " \t\r\n") == s {
-		o.numeric, o.number = true, rawjson.ParseDecimal(o.text)
+	o.textKey = appendTextKey(nil, o.text)
+	if isNumber(s) {
+		o.numberKey = appendOrderKey(nil, o.text, 0)
 	}
 	return o
+}
+
+// isNumber reports whether s is spelled like a number of JSON.
+func isNumber(s string) bool {
+	v := jsontext.Value(s)
+	return v.Kind() == '0' && v.IsValid() && strings.Trim(s, " \t\r\n") == s
 }
 
 // keys returns the equality keys of the values that o equals.
 func (o operand) keys() []string {
 	keys := []string{"s" + string(o.text)}
-	if o.numeric {
+	if o.numberKey != nil {
 		keys = append(keys, "n"+rawjson.CanonicalNumber(string(o.text)))
 	}
 	return keys
@@ -61,7 +68,8 @@ func (o operand) keys() []string {
 func (o operand) equals(v jsontext.Value) bool {
 	switch v.Kind() {
 	case '0':
-		return o.numeric && (bytes.Equal(v, o.text) || rawjson.ParseDecimal(v).Compare(o.number) == 0)
+		var key [48]byte
+		return o.numberKey != nil && (bytes.Equal(v, o.text) || bytes.Equal(appendOrderKey(key[:0], v, 0), o.numberKey))
 	case '"':
 		return bytes.Equal(rawjson.UnquoteBytes(v), o.text)
 	case 't', 'f', 'n':
@@ -70,34 +78,19 @@ func (o operand) equals(v jsontext.Value) bool {
 	return false
 }
 
-// order compares the stored scalar v with o: numbers as numbers, strings as
-// compareText does. It reports false for other kinds, and for a number if o is
-// not one.
+// order compares the stored scalar v with o: numbers as numbers, strings as texts. It
+// reports false for other kinds, and for a number if o is not one.
 func (o operand) order(v jsontext.Value) (c int, ok bool) {
+	with := o.textKey
 	switch v.Kind() {
 	case '0':
-		if o.numeric {
-			return rawjson.ParseDecimal(v).Compare(o.number), true
-		}
+		with = o.numberKey
 	case '"':
-		return compareText(rawjson.UnquoteBytes(v), o.text), true
+	default:
+		return 0, false
 	}
-	return 0, false
-}
-
-// compareText compares UTF-8 texts by their UTF-16 code units, as JavaScript
-// does. Unlike in the order of the bytes, characters of four bytes (two code
-// units) come before U+E000 to U+FFFF.
-func compareText(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	if i < n && a[i] >= 0xee && b[i] >= 0xee && (a[i] >= 0xf0) != (b[i] >= 0xf0) {
-		return bytes.Compare(b[i:], a[i:])
-	}
-	return bytes.Compare(a[i:], b[i:])
+	var key [48]byte
+	return bytes.Compare(appendOrderKey(key[:0], v, len(o.text)+1), with), with != nil
 }
 
 // KeysOf returns the equality keys of the values that equal the operand text.

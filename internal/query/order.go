@@ -6,35 +6,51 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// OrderKeyLen is the maximum length of an order key. Values that differ only
-// later share a key and must be compared themselves.
+// OrderKeyLen is the maximum length of the order keys of an index. Values that differ
+// only later share a key and must be compared themselves.
 const OrderKeyLen = 64
 
-// OrderKey returns bytes that compare as the values do. A nil value is a missing
-// one.
+// Ranks of values in a sorted list: null and missing values come last, or first
+// in descending order.
+const (
+	rankNumber = iota
+	rankString
+	rankBool
+	rankObject // arrays too; they are all equal
+	rankNone
+)
+
+// OrderKey returns the first OrderKeyLen bytes that compare as the values do. A nil
+// value is a missing one.
 func OrderKey(v jsontext.Value) []byte {
-	dst := make([]byte, 0, 32)
-	switch v.Kind() {
-	case '0':
-		dst = rawjson.ParseDecimal(v).AppendOrderKey(append(dst, rankNumber))
-	case '"':
-		dst = orderText(append(dst, rankString), rawjson.UnquoteBytes(v))
-	case 't', 'f':
-		dst = append(append(dst, rankBool), v...)
-	case '{', '[':
-		dst = append(dst, rankObject)
-	default:
-		dst = append(dst, rankNone)
-	}
-	return shortened(dst)
+	return shortened(appendOrderKey(make([]byte, 0, 32), v, OrderKeyLen))
 }
 
 func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
 
-// orderText appends text as bytes that compare as compareText does. The end of a
-// text comes before every character.
-func orderText(dst, s []byte) []byte {
-	for _, c := range s[:min(len(s), OrderKeyLen)] {
+// appendOrderKey appends bytes that compare as the values do, strings by their first most
+// bytes. No key is the beginning of another.
+func appendOrderKey(dst []byte, v jsontext.Value, most int) []byte {
+	switch v.Kind() {
+	case '0':
+		return rawjson.AppendOrderKey(append(dst, rankNumber), v)
+	case '"':
+		s := rawjson.UnquoteBytes(v)
+		return appendTextKey(dst, s[:min(len(s), most)])
+	case 't', 'f':
+		return append(append(dst, rankBool), v...)
+	case '{', '[':
+		return append(dst, rankObject)
+	}
+	return append(dst, rankNone)
+}
+
+// appendTextKey appends bytes that compare as JavaScript compares texts, by their UTF-16
+// code units: unlike in UTF-8, characters of four bytes (two code units) come before
+// U+E000 to U+FFFF. The end of a text comes before every character.
+func appendTextKey(dst, s []byte) []byte {
+	dst = append(dst, rankString)
+	for _, c := range s {
 		switch {
 		case c <= 1:
 			dst = append(dst, 1, c)
@@ -47,10 +63,10 @@ func orderText(dst, s []byte) []byte {
 	return append(dst, 0)
 }
 
-// A Span is the part of an ordered index that the lt, lte, gt and gte of a query
-// on one field may select: numbers and strings, each from one order key to
-// another.
-type Span struct{ number, text [2][]byte }
+// A Span has the parts of an ordered index that the lt, lte, gt and gte of a query on one
+// field may select, each from one order key to another, ends included: of numbers, of
+// strings, and all arrays and objects.
+type Span [3][2][]byte
 
 // Spans returns the spans by field.
 func (q *Query) Spans() map[string]*Span {
@@ -65,10 +81,7 @@ func (q *Query) Spans() map[string]*Span {
 		}
 		s := spans[t.path[0].name]
 		if s == nil {
-			s = &Span{
-				number: [2][]byte{{rankNumber}, {rankNumber}},
-				text:   [2][]byte{{rankString}, {rankString}},
-			}
+			s = &Span{{{rankNumber}, {rankNumber}}, {{rankString}, {rankString}}, {{rankObject}, {rankObject}}}
 			spans[t.path[0].name] = s
 		}
 		end := 1
@@ -76,16 +89,10 @@ func (q *Query) Spans() map[string]*Span {
 			end = 0
 		}
 		o := t.values[0]
-		s.text[end] = shortened(orderText([]byte{rankString}, o.text))
-		if o.numeric {
-			s.number[end] = shortened(o.number.AppendOrderKey([]byte{rankNumber}))
+		s[1][end] = shortened(o.textKey)
+		if o.numberKey != nil {
+			s[0][end] = shortened(o.numberKey)
 		}
 	}
 	return spans
-}
-
-// Ranges returns the ranges of order keys, ends included, of the values in the
-// span and of arrays.
-func (s *Span) Ranges() [3][2][]byte {
-	return [3][2][]byte{s.number, s.text, {{rankObject}, {rankObject}}}
 }

@@ -287,7 +287,7 @@ func (p *parser) page() error {
 // truncated parses a number of any size and drops its fraction, as both versions
 // of json-server do.
 func truncated(s string) (int, bool) {
-	if !newOperand(s).numeric {
+	if !isNumber(s) {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // infinite if out of range

@@ -2,16 +2,15 @@ package rawjson
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"strconv"
 )
 
-// A Decimal is the exact value of a JSON number: 0.d × 10^point, where d are
+// A decimal is the exact value of a JSON number: 0.d × 10^point, where d are
 // the digits of head followed by the digits of tail, without zeros at either end.
 // Zero has no digits. The digits are parts of the text: head was before the
 // decimal point and tail after it.
-type Decimal struct {
+type decimal struct {
 	negative   bool
 	point      int64
 	head, tail []byte
@@ -21,9 +20,9 @@ type Decimal struct {
 // practice, compare as if they had it.
 const farPoint = int64(1e18)
 
-// ParseDecimal parses a valid JSON number. The Decimal refers to s.
-func ParseDecimal(s []byte) Decimal {
-	var d Decimal
+// parseDecimal parses a valid JSON number. The decimal refers to s.
+func parseDecimal(s []byte) decimal {
+	var d decimal
 	if s[0] == '-' {
 		d.negative, s = true, s[1:]
 	}
@@ -46,7 +45,7 @@ func ParseDecimal(s []byte) Decimal {
 		d.head = bytes.TrimRight(d.head, "0")
 	}
 	if len(d.head)+len(d.tail) == 0 {
-		return Decimal{}
+		return decimal{}
 	}
 	d.point = max(-farPoint, min(farPoint, d.point+exponent(exp)))
 	return d
@@ -72,55 +71,11 @@ func exponent(s []byte) int64 {
 	return sign * n
 }
 
-// Compare returns -1, 0 or 1 if d is less than, equal to or greater than e.
-func (d Decimal) Compare(e Decimal) int {
-	sign := d.sign()
-	if sign != e.sign() {
-		return cmp.Compare(sign, e.sign())
-	}
-	c := cmp.Compare(d.point, e.point)
-	if c == 0 {
-		c = d.compareDigits(e)
-	}
-	return sign * c
-}
-
-// sign returns -1, 0 or 1 for a number less than, equal to or greater than 0.
-func (d Decimal) sign() int {
-	switch {
-	case d.negative:
-		return -1
-	case len(d.head)+len(d.tail) == 0:
-		return 0
-	}
-	return 1
-}
-
-// compareDigits compares the digits of two numbers of the same point.
-func (d Decimal) compareDigits(e Decimal) int {
-	if len(d.tail) == 0 && len(e.tail) == 0 {
-		return bytes.Compare(d.head, e.head) // the last digit is not 0, so the longer is greater
-	}
-	n, m := len(d.head)+len(d.tail), len(e.head)+len(e.tail)
-	for i := range min(n, m) {
-		if c := cmp.Compare(d.digit(i), e.digit(i)); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(n, m)
-}
-
-func (d Decimal) digit(i int) byte {
-	if i < len(d.head) {
-		return d.head[i]
-	}
-	return d.tail[i-len(d.head)]
-}
-
 // AppendOrderKey appends bytes that compare as the numbers do: a sign, the
 // place of the point and the digits. All but the sign are inverted for a
-// negative number.
-func (d Decimal) AppendOrderKey(dst []byte) []byte {
+// negative number. No key is the beginning of another.
+func AppendOrderKey(dst, number []byte) []byte {
+	d := parseDecimal(number)
 	if len(d.head)+len(d.tail) == 0 {
 		return append(dst, 1)
 	}
@@ -143,7 +98,7 @@ func (d Decimal) AppendOrderKey(dst []byte) []byte {
 // CanonicalNumber returns a spelling that all JSON numbers of the same value
 // share: digits without leading or trailing zeros, "e" and an exponent.
 func CanonicalNumber(s string) string {
-	d := ParseDecimal([]byte(s))
+	d := parseDecimal([]byte(s))
 	n := len(d.head) + len(d.tail)
 	if n == 0 {
 		return "0"
