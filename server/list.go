@@ -43,7 +43,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		source = ""
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
-	req.keepBody = !q.Paged()
+	req.keepBody = q.Paging.Dialect == query.Whole
 	if done, err := req.sendKnown(media, tag); done {
 		return err
 	}
@@ -87,9 +87,8 @@ func (req *request) responseMedia() string {
 // checkPage limits a page to MaxPage records: the size that the query asks for,
 // and the size that it turns out to have.
 func (req *request) checkPage(q *query.Query, r *database.Result) error {
-	size, parameter := q.PageSize()
-	if req.MaxPage > 0 && parameter != "" && max(size, len(r.Records)) > req.MaxPage {
-		return problem.BadParameter(parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
+	if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(r.Records)) > req.MaxPage {
+		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
 	}
 	return nil
 }

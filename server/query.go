@@ -168,7 +168,7 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	for _, name := range unknown {
 		req.logUnknown(collection, name)
 	}
-	if _, size := q.PageSize(); size == "" && q.Window(0).Dialect == query.ByPage {
+	if q.Paging.Parameter == "" && q.Paging.Dialect == query.ByPage {
 		req.pageAlone.Do(func() {
 			req.Log.Info("a page without _limit and _per_page is an array, as json-server 0.17 sends it; with _per_page=10 it is the object of version 1", "collection", collection)
 		})

@@ -21,7 +21,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	if !q.Filters() {
 		r := &Result{Window: q.Window(c.records.Len()), snap: s, query: q}
 		found := true
-		if q.SortKeys() == 0 {
+		if len(q.Sort) == 0 {
 			r.Records = c.slice(r.Offset, r.End)
 		} else {
 			r.Records, found, err = s.page(c, q, r.Offset, r.End)
@@ -35,7 +35,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Window: q.Window(len(records)), snap: s, query: q}
-	if q.SortKeys() > 0 {
+	if len(q.Sort) > 0 {
 		if records, err = s.sorted(q, records, r.End); err != nil {
 			return nil, err
 		}
@@ -148,11 +148,11 @@ func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, 
 // page returns the records of a whole collection in q's order, from index from
 // to before index to, if an ordered index gives them.
 func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record, bool, error) {
-	member, descending, ok := q.SortMember()
-	if !ok {
+	first := q.Sort[0]
+	if len(first.Path) != 1 || q.EmbedsAt(first.Path) {
 		return nil, false, nil
 	}
-	tree := c.indexes.ordered(member, c.records)
+	tree := c.indexes.ordered(first.Path[0], c.records)
 	if tree == nil {
 		return nil, false, nil
 	}
@@ -160,11 +160,11 @@ func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record,
 	var err error
 	at, key := 0, ""
 	flush := func() bool { // reports whether there is more to read
-		if descending {
+		if first.Descending {
 			slices.Reverse(group)
 		}
 		if at+len(group) > from {
-			if len(group) > 1 && (q.SortKeys() > 1 || len(key) == query.OrderKeyLen) {
+			if len(group) > 1 && (len(q.Sort) > 1 || len(key) == query.OrderKeyLen) {
 				group, err = s.sorted(q, group, to-at)
 			}
 			page = append(page, group[min(len(group), max(0, from-at)):min(len(group), to-at)]...)
@@ -174,7 +174,7 @@ func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record,
 		return at < to && err == nil
 	}
 	scan := tree.Scan
-	if descending {
+	if first.Descending {
 		scan = tree.Reverse
 	}
 	more := true
@@ -270,7 +270,7 @@ func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCo
 			count(r, e)
 		}
 	}
-	if !found && !s.schema.Member(collection).Knows(path.Names()) {
+	if !found && !s.schema.Member(collection).Knows(path) {
 		return nil, s.noMember(collection, query.Named{Parameter: name, Name: name, Path: path})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.Count, a.Count) })

@@ -21,7 +21,7 @@ func (s *Snapshot) Strict(q *query.Query) error {
 	m := q.Matcher(nil)
 	asked := make(map[string]bool)
 	for _, n := range q.Named {
-		path := n.Path.String()
+		path := rawjson.Pointer(n.Path...)
 		if asked[path] {
 			continue
 		}
@@ -49,7 +49,7 @@ func (s *Snapshot) Strict(q *query.Query) error {
 // the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
-		if !s.Occurs(q.Collection, n.Path.Member()) {
+		if !s.Occurs(q.Collection, n.Path[0]) {
 			return db.checkUnknown(s, q)
 		}
 	}
@@ -86,10 +86,10 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
 	near := query.WithUnderscore(n.Name)
 	if n.Parameter != n.Name || near == "" {
-		near = spell.Nearest(n.Path.Names()[0], s.knownNames(collection))
+		near = spell.Nearest(n.Path[0], s.knownNames(collection))
 	}
 	meant := ""
-	if near != "" && near != n.Path.Names()[0] {
+	if near != "" && near != n.Path[0] {
 		meant = "; did you mean " + near + "?"
 	}
 	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s", collection, rawjson.Shorten(n.Name), meant)}
@@ -98,10 +98,10 @@ func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
 // has reports whether a record has a value at a path, or may have one by the
 // schema. m counts the work.
 func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool {
-	if s.schema.Member(collection).Knows(n.Path.Names()) {
+	if s.schema.Member(collection).Knows(n.Path) {
 		return true
 	}
-	if !s.Occurs(collection, n.Path.Names()[0]) {
+	if !s.Occurs(collection, n.Path[0]) {
 		return false
 	}
 	if len(n.Path) == 1 {

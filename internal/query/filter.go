@@ -28,7 +28,6 @@ type term struct {
 	patterns []*pattern      // of opLike
 	present  bool            // opExists with true
 	absent   bool            // opExists with false
-	embedded bool            // the path begins in an embedded relation
 }
 
 // manyValues is the number of values up to which they are compared one by one.

@@ -44,12 +44,15 @@ func (m *Matcher) Match(v jsontext.Value) bool {
 // Err returns the *Error that ended the run early, if any.
 func (m *Matcher) Err() error { return m.err }
 
-// embedded returns the current value with its embedded records.
-func (m *Matcher) embedded(v jsontext.Value) jsontext.Value {
-	if m.full == nil && m.err == nil {
-		m.full, m.err = m.embed(v)
+// find returns what is at a path of the current value v, embedded records included.
+func (m *Matcher) find(p Path, v jsontext.Value) (jsontext.Value, bool) {
+	if m.embed != nil && m.q.EmbedsAt(p) {
+		if m.full == nil && m.err == nil {
+			m.full, m.err = m.embed(v)
+		}
+		v = m.full
 	}
-	return m.full
+	return p.Find(v)
 }
 
 // matches reports whether v satisfies f.
@@ -71,13 +74,10 @@ func (m *Matcher) satisfies(t *term, v jsontext.Value) bool {
 	case opSearch:
 		return m.search(t, v)
 	case opRefers:
-		id, _ := rawjson.Member(v, t.path[0].name)
+		id, _ := rawjson.Member(v, t.path[0])
 		return RefersTo(id, string(t.values[0].text))
 	}
-	if t.embedded && m.embed != nil {
-		v = m.embedded(v)
-	}
-	v, found := t.path.Find(v)
+	v, found := m.find(t.path, v)
 	found = found && v.Kind() != 'n'
 	switch {
 	case t.op == opExists:
@@ -205,11 +205,6 @@ func appendValues(dst []byte, v jsontext.Value) []byte {
 
 // RefersTo reports whether the scalar v, as text, is the id.
 func RefersTo(v jsontext.Value, id string) bool {
-	switch v.Kind() {
-	case '0':
-		return string(v) == id
-	case '"':
-		return rawjson.Unquote(v) == id
-	}
-	return false
+	text, ok := rawjson.Text(v)
+	return ok && text == id
 }

@@ -73,16 +73,16 @@ func (q *Query) Spans() map[string]*Span {
 	var spans map[string]*Span
 	for _, f := range q.filter.parts {
 		t := f.term
-		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op < opLt || t.op > opGte {
+		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || t.op < opLt || t.op > opGte {
 			continue
 		}
 		if spans == nil {
 			spans = make(map[string]*Span)
 		}
-		s := spans[t.path[0].name]
+		s := spans[t.path[0]]
 		if s == nil {
 			s = &Span{{{rankNumber}, {rankNumber}}, {{rankString}, {rankString}}, {{rankObject}, {rankObject}}}
-			spans[t.path[0].name] = s
+			spans[t.path[0]] = s
 		}
 		end := 1
 		if t.op == opGt || t.op == opGte {

@@ -21,24 +21,16 @@ const (
 // defaultSize is the size of a page unless the request specifies it.
 const defaultSize = 10
 
-// paging is the requested part of a list.
-type paging struct {
-	dialect    Dialect
-	page, size int
+// Paging is the requested part of a list.
+type Paging struct {
+	Dialect   Dialect
+	Size      int    // the maximum number of records, unless _start or _end count from the end
+	Parameter string // that specifies Size, or ""
+
+	page       int
 	start, end int // of Range; a negative one counts from the end of the list
 	hasEnd     bool
 	hasLimit   bool
-	parameter  string // that specifies size, or ""
-}
-
-// PageSize returns the maximum number of records that the query requests, and the
-// parameter that specifies it; 0 and "" without one. If _start or _end count from
-// the end of the list, only Window knows the size.
-func (q *Query) PageSize() (size int, parameter string) {
-	if q.paging.parameter == "" {
-		return 0, ""
-	}
-	return q.paging.size, q.paging.parameter
 }
 
 // A Window is the part of a list that a query requests.
@@ -54,24 +46,24 @@ type Window struct {
 
 // Window returns the range of a list of total records that q asks for.
 func (q *Query) Window(total int) Window {
-	p := &q.paging
-	r := Window{Total: total, Dialect: p.dialect, Size: p.size, End: total}
-	switch p.dialect {
+	p := &q.Paging
+	r := Window{Total: total, Dialect: p.Dialect, Size: p.Size, End: total}
+	switch p.Dialect {
 	case Range:
 		r.Offset = fromStart(p.start, total)
 		if p.hasEnd {
 			r.End = max(r.Offset, fromStart(p.end, total))
 		} else if p.hasLimit {
-			r.End = min(total, r.Offset+p.size)
+			r.End = min(total, r.Offset+p.Size)
 		}
 	case ByPage, Envelope:
-		r.Page, r.Pages = p.page, (total+p.size-1)/p.size
-		if p.dialect == Envelope { // has at least one page, and the last one repeats
+		r.Page, r.Pages = p.page, (total+p.Size-1)/p.Size
+		if p.Dialect == Envelope { // has at least one page, and the last one repeats
 			r.Pages = max(1, r.Pages)
 			r.Page = min(r.Page, r.Pages)
 		}
-		r.Offset = min(total, (r.Page-1)*p.size)
-		r.End = min(total, r.Offset+p.size)
+		r.Offset = min(total, (r.Page-1)*p.Size)
+		r.End = min(total, r.Offset+p.Size)
 	}
 	return r
 }

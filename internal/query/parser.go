@@ -91,7 +91,7 @@ func (p *parser) filter(name, value string) error {
 		if err != nil {
 			return err
 		}
-		key := strconv.Itoa(int(op)) + to.String()
+		key := strconv.Itoa(int(op)) + rawjson.Pointer(to...)
 		if t = p.byKey[key]; t == nil {
 			if op == opSearch && value == "" {
 				return nil
@@ -200,7 +200,6 @@ func (p *parser) query() (*Query, error) {
 	}
 	for _, t := range p.added {
 		t.finish()
-		t.embedded = p.q.EmbedsAt(t.path)
 	}
 	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return cmp.Compare(a.cost(), b.cost()) })
 	return &p.q, nil
@@ -208,7 +207,7 @@ func (p *parser) query() (*Query, error) {
 
 // EmbedsAt reports whether a path begins in a relation that q embeds.
 func (q *Query) EmbedsAt(p Path) bool {
-	return len(p) > 0 && slices.ContainsFunc(q.Embeds, func(e *Embed) bool { return e.Name == p[0].name })
+	return len(p) > 0 && slices.ContainsFunc(q.Embeds, func(e *Embed) bool { return e.Name == p[0] })
 }
 
 // sorting parses _sort and _order.
@@ -217,19 +216,18 @@ func (p *parser) sorting() error {
 		if name == "" {
 			continue
 		}
-		if len(p.q.sort) == maxSort {
+		if len(p.q.Sort) == maxSort {
 			return &Error{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d fields", maxSort)}
 		}
-		var k sortKey
+		var k SortKey
 		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.names.Has(name) {
-			name, k.descending = rest, true
+			name, k.Descending = rest, true
 		}
 		if i < len(p.order) && strings.EqualFold(p.order[i], "desc") {
-			k.descending = true
+			k.Descending = true
 		}
-		k.path = p.path("_sort", name)
-		k.embedded = p.q.EmbedsAt(k.path)
-		p.q.sort = append(p.q.sort, k)
+		k.Path = p.path("_sort", name)
+		p.q.Sort = append(p.q.Sort, k)
 	}
 	for _, o := range p.order {
 		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
@@ -261,24 +259,24 @@ func (p *parser) page() error {
 		n[name] = i
 	}
 	has := func(name string) bool { _, ok := n[name]; return ok }
-	g := &p.q.paging
+	g := &p.q.Paging
 	switch {
 	case has("_page"):
-		*g = paging{dialect: ByPage, page: n["_page"], size: defaultSize}
+		*g = Paging{Dialect: ByPage, page: n["_page"], Size: defaultSize}
 		if has("_limit") {
-			g.size, g.parameter = n["_limit"], "_limit"
+			g.Size, g.Parameter = n["_limit"], "_limit"
 		} else if has("_per_page") {
-			g.dialect, g.size, g.parameter = Envelope, n["_per_page"], "_per_page"
+			g.Dialect, g.Size, g.Parameter = Envelope, n["_per_page"], "_per_page"
 		}
 	case has("_end"):
-		*g = paging{dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, parameter: "_end"}
+		*g = Paging{Dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, Parameter: "_end"}
 		if g.start >= 0 {
-			g.size = max(0, g.end-g.start)
+			g.Size = max(0, g.end-g.start)
 		}
 	case has("_start"), has("_limit"):
-		*g = paging{dialect: Range, start: n["_start"], size: n["_limit"], hasLimit: has("_limit")}
+		*g = Paging{Dialect: Range, start: n["_start"], Size: n["_limit"], hasLimit: has("_limit")}
 		if g.hasLimit {
-			g.parameter = "_limit"
+			g.Parameter = "_limit"
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,29 +8,17 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Path leads from a record to a value within it.
-type Path []step
-
-// A step goes into an object by name, or into an array if index is not negative.
-type step struct {
-	name  string
-	index int
-}
-
-func newStep(name string) step {
-	if n, err := strconv.Atoi(name); err == nil && rawjson.IsIndex(name) {
-		return step{name, n}
-	}
-	return step{name, -1}
-}
+// A Path leads from a record to a value within it, by names of fields and indexes of
+// elements.
+type Path []string
 
 // Find returns the value at p within v.
 func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	i := rawjson.SkipSpace(v, 0)
-	for _, s := range p {
-		next := rawjson.MemberAt(v, i, s.name)
-		if next < 0 && s.index >= 0 {
-			next = rawjson.ElementAt(v, i, s.index)
+	for _, name := range p {
+		next := rawjson.MemberAt(v, i, name)
+		if next < 0 {
+			next = rawjson.ElementAt(v, i, name)
 		}
 		if next < 0 {
 			return nil, false
@@ -41,9 +28,6 @@ func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 	return v[i:rawjson.SkipValue(v, i)], true
 }
 
-// String returns a different string for every path.
-func (p Path) String() string { return rawjson.Pointer(p.Names()...) }
-
 // parsePath parses a.b, tags[0] and tags.0.
 func parsePath(name string) Path {
 	var p Path
@@ -52,7 +36,7 @@ func parsePath(name string) Path {
 			if i > 0 {
 				piece = strings.TrimSuffix(piece, "]")
 			}
-			p = append(p, newStep(piece))
+			p = append(p, piece)
 		}
 	}
 	return p
@@ -64,15 +48,7 @@ func PathOf(names Names, name string) Path {
 	if !strings.HasPrefix(name, "/") || names.Has(name) {
 		return pathOf(names, name)
 	}
-	var p Path
-	for i, token := range rawjson.SplitPointer(name) {
-		s := newStep(token)
-		if i == 0 {
-			s.index = -1 // a record has fields
-		}
-		p = append(p, s)
-	}
-	return p
+	return rawjson.SplitPointer(name)
 }
 
 // pathOf returns the path that name means. A name that occurs in the collection
@@ -82,24 +58,11 @@ func pathOf(names Names, name string) Path {
 		name = canonical
 	}
 	if !strings.ContainsAny(name, ".[") || names.Has(name) {
-		return Path{{name, -1}}
+		return Path{name}
 	}
 	p := parsePath(name)
-	p[0].index = -1 // a record has fields
-	if canonical, ok := names.Alias(p[0].name); ok {
-		p[0].name = canonical
+	if canonical, ok := names.Alias(p[0]); ok {
+		p[0] = canonical
 	}
 	return p
-}
-
-// Member returns the field of a record that p begins with.
-func (p Path) Member() string { return p[0].name }
-
-// Names returns the steps of p as they are spelled: an index is a number.
-func (p Path) Names() []string {
-	names := make([]string, len(p))
-	for i, s := range p {
-		names[i] = s.name
-	}
-	return names
 }

@@ -24,11 +24,11 @@ func (f *fields) add(p Path) {
 	if f.parts == nil {
 		f.parts = make(map[string]*fields)
 	}
-	f.byIndex = f.byIndex || p[0].index >= 0
-	part := f.parts[p[0].name]
+	f.byIndex = f.byIndex || rawjson.IsIndex(p[0])
+	part := f.parts[p[0]]
 	if part == nil {
 		part = new(fields)
-		f.parts[p[0].name] = part
+		f.parts[p[0]] = part
 	}
 	part.add(p[1:])
 }

@@ -13,11 +13,11 @@ type Query struct {
 	Collection string
 	Embeds     []*Embed // the relations to embed in the records
 	Named      []Named  // every path, in the order of the request
+	Sort       []SortKey
+	Paging     Paging
 
-	filter filter // all of its parts must match
-	terms  int    // their number, at every depth
-	sort   []sortKey
-	paging paging
+	filter filter  // all of its parts must match
+	terms  int     // their number, at every depth
 	fields *fields // nil: all
 }
 
@@ -44,9 +44,6 @@ type Named struct {
 	Path            Path
 }
 
-// Paged reports whether q requests a part of the list.
-func (q *Query) Paged() bool { return q.paging.dialect != Whole }
-
 // Filters reports whether q has filters.
 func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
 
@@ -70,7 +67,7 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 // Referring returns q narrowed to the records whose field is id.
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
-	t := &term{name: member, path: Path{{member, -1}}, op: opRefers, values: []operand{newOperand(id)}}
+	t := &term{name: member, path: Path{member}, op: opRefers, values: []operand{newOperand(id)}}
 	n.filter.parts = slices.Concat([]*filter{{term: t}}, q.filter.parts)
 	return &n
 }
@@ -80,14 +77,14 @@ func (q *Query) Referring(member, id string) *Query {
 func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	for _, f := range q.filter.parts {
 		t := f.term
-		if t == nil || f.not || t.embedded || len(t.path) != 1 || t.op != opEq && t.op != opIn && t.op != opRefers {
+		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || t.op != opEq && t.op != opIn && t.op != opRefers {
 			continue
 		}
 		var keys []string
 		for _, o := range t.values {
 			keys = append(keys, o.keys()...)
 		}
-		if !yield(t.path[0].name, keys) {
+		if !yield(t.path[0], keys) {
 			return
 		}
 	}
@@ -95,27 +92,16 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 
 // Tested iterates over the top-level fields whose values the filters of q test, with
 // the parameter of each. A filter that asks whether a field exists does not count.
-func (q *Query) Tested(yield func(parameter, member string) bool) { q.filter.tested(yield) }
+func (q *Query) Tested(yield func(parameter, member string) bool) { q.tested(&q.filter, yield) }
 
-func (f *filter) tested(yield func(parameter, member string) bool) bool {
-	if t := f.term; t != nil && len(t.path) > 0 && t.op != opExists && t.op != opRefers && !t.embedded {
-		return yield(t.name, t.path[0].name)
+func (q *Query) tested(f *filter, yield func(parameter, member string) bool) bool {
+	if t := f.term; t != nil && len(t.path) > 0 && t.op != opExists && t.op != opRefers && !q.EmbedsAt(t.path) {
+		return yield(t.name, t.path[0])
 	}
 	for _, part := range f.parts {
-		if !part.tested(yield) {
+		if !q.tested(part, yield) {
 			return false
 		}
 	}
 	return true
-}
-
-// SortKeys returns the number of sort keys.
-func (q *Query) SortKeys() int { return len(q.sort) }
-
-// SortMember returns the first sort key if it is a top-level field.
-func (q *Query) SortMember() (member string, descending, ok bool) {
-	if len(q.sort) == 0 || len(q.sort[0].path) != 1 || q.sort[0].embedded {
-		return "", false, false
-	}
-	return q.sort[0].path[0].name, q.sort[0].descending, true
 }

@@ -9,25 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A sortKey is one of the values by which a list is sorted.
-type sortKey struct {
-	path       Path
-	descending bool
-	embedded   bool // the path begins in an embedded relation
+// A SortKey is one of the values by which a list is sorted.
+type SortKey struct {
+	Path       Path
+	Descending bool
 }
 
 // orderKey appends bytes that compare as the list is sorted, strings by their first most
 // bytes.
 func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int) []byte {
 	m.full = nil
-	for _, k := range m.q.sort {
-		in, start := v, len(dst)
-		if k.embedded {
-			in = m.embedded(v)
-		}
-		in, _ = k.path.Find(in)
-		dst = appendOrderKey(dst, in, most)
-		for i := start; k.descending && i < len(dst); i++ {
+	for _, k := range m.q.Sort {
+		start := len(dst)
+		found, _ := m.find(k.Path, v)
+		dst = appendOrderKey(dst, found, most)
+		for i := start; k.Descending && i < len(dst); i++ {
 			dst[i] = ^dst[i]
 		}
 	}

@@ -119,7 +119,7 @@ func (p *parser) to(within Path, name string) Path {
 	if strings.ContainsAny(name, ".[") {
 		to = append(to, parsePath(name)...)
 	} else {
-		to = append(to, step{name, -1})
+		to = append(to, name)
 	}
 	p.q.Named = append(p.q.Named, Named{"_where", name, to})
 	return to

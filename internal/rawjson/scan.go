@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"iter"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -152,11 +153,17 @@ func MemberAt(v []byte, i int, name string) int {
 	return -1
 }
 
-// ElementAt returns the index of the element with the number index, given the
-// index of the array. It returns -1 if there is no such element or v[i] does
-// not begin an array.
-func ElementAt(v []byte, i, index int) int {
-	i = firstItem(v, i, '[')
+// ElementAt returns the index of the element with an index as RFC 6901 spells it,
+// given the index of the array. It returns -1 if there is no such element or v[i]
+// does not begin an array.
+func ElementAt(v []byte, i int, token string) int {
+	if i = firstItem(v, i, '['); !IsIndex(token) {
+		return -1
+	}
+	index, err := strconv.Atoi(token)
+	if err != nil {
+		return -1 // too large
+	}
 	for ; index > 0 && i < len(v) && v[i] != ']'; index-- {
 		i = SkipComma(v, SkipValue(v, i))
 	}

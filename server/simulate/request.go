@@ -53,7 +53,7 @@ func (p *parser) where(v jsontext.Value) error {
 	switch q := p.rule.where; {
 	case strings.Contains(s+"&", "="+hidden+"&"):
 		return errHidden
-	case err != nil || !q.Filters() || q.Paged() || q.SortKeys() > 0 || q.Projects() || len(q.Embeds) > 0:
+	case err != nil || !q.Filters() || q.Paging.Dialect != query.Whole || len(q.Sort) > 0 || q.Projects() || len(q.Embeds) > 0:
 		return errors.New("must be filters on the body, as in user=anna") // err may quote a secret
 	}
 	return nil
