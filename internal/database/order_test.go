@@ -13,7 +13,6 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/database"
-	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 )
 
@@ -67,7 +66,7 @@ func TestMemberOrder(t *testing.T) {
 }
 
 func without(database, name string) string {
-	return string(jsonpatch.Merge([]byte(database), rawjson.SetMember([]byte("{}"), name, "null")))
+	return string(rawjson.MergePatch([]byte(database), rawjson.SetMember([]byte("{}"), name, "null")))
 }
 
 // orders are random changes of a file.

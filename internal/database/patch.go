@@ -47,7 +47,7 @@ func (tx *Tx) patched(name string, old, patch jsontext.Value) (jsontext.Value, t
 		tx.snap.schema.Member(name).CanonicalPath(op.From)
 	}
 	var t touches
-	p := &jsonpatch.Patcher{Root: jsonpatch.NewNode(old), Note: func(i int, op *jsonpatch.Operation, path []string) { t.add(i, op, path) }}
+	p := &jsonpatch.Patcher{Root: &jsonpatch.Node{Text: old}, Note: func(i int, op *jsonpatch.Operation, path []string) { t.add(i, op, path) }}
 	if err := p.Apply(ops); err != nil {
 		return nil, nil, patchFault(err)
 	}
@@ -157,7 +157,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	if err != nil {
 		return patchFault(err)
 	}
-	d := &databasePatch{tx: tx, root: jsonpatch.NewObject(), touched: make(map[*jsonpatch.Node]*touches), sites: make(map[element]site)}
+	d := &databasePatch{tx: tx, root: &jsonpatch.Node{Kind: '{'}, touched: make(map[*jsonpatch.Node]*touches), sites: make(map[element]site)}
 	for i := range ops {
 		op := &ops[i]
 		for member, path := range map[string][]string{"/path": op.Path, "/from": op.From} {
@@ -213,7 +213,7 @@ func (d *databasePatch) canonical(path []string) {
 // enter adds a node for a top-level field, and nodes for its elements if an
 // operation names it.
 func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
-	n := jsonpatch.NewNode(c.value)
+	n := &jsonpatch.Node{Text: c.value}
 	named := slices.ContainsFunc(ops, func(op jsonpatch.Operation) bool {
 		return op.Path[0] == c.name || len(op.From) > 0 && op.From[0] == c.name
 	})
@@ -222,12 +222,10 @@ func (d *databasePatch) enter(c *collection, ops []jsonpatch.Operation) {
 		if named {
 			kids = make([]*jsonpatch.Node, 0, c.records.Len())
 			for _, r := range c.records.All() {
-				kid := jsonpatch.NewNode(r.Value)
-				kid.Origin = r
-				kids = append(kids, kid)
+				kids = append(kids, &jsonpatch.Node{Text: r.Value, Origin: r})
 			}
 		}
-		n = jsonpatch.NewArray(kids)
+		n = &jsonpatch.Node{Kind: '[', Kids: kids}
 	}
 	n.Origin = c
 	d.root.Append(c.name, n)
@@ -241,7 +239,7 @@ func (d *databasePatch) note(i int, op *jsonpatch.Operation, path []string) {
 		return // it is added as a whole; the patcher reports it again when it is there
 	}
 	d.touch(n, i, op, below)
-	if !n.IsOpenArray() || len(below) == 0 {
+	if n.Kind != '[' || len(below) == 0 {
 		return
 	}
 	if at := n.Find(below[0]); at >= 0 {
@@ -302,7 +300,7 @@ func (d *databasePatch) member(name string, n *jsonpatch.Node, t *touches) (*col
 		if rawjson.Depth(c.value) > rawjson.MaxDepth+1 {
 			return nil, placed(refusePatch("", fmt.Sprintf("this would leave records that are nested deeper than %d levels", rawjson.MaxDepth)), t.place)
 		}
-		n = jsonpatch.NewNode(c.value)
+		n = &jsonpatch.Node{Text: c.value}
 		n.Open()
 		return d.records(name, n.Kids, t)
 	case '{':

@@ -257,7 +257,7 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	if v.Kind() != '[' {
 		return rawjson.SetMember(value, name, "null")
 	}
-	n := jsonpatch.NewNode(v)
+	n := &jsonpatch.Node{Text: v}
 	n.Open()
 	n.Kids = slices.DeleteFunc(n.Kids, func(kid *jsonpatch.Node) bool { return query.RefersTo(kid.Value(), id) })
 	return rawjson.SetMember(value, name, string(n.Value()))

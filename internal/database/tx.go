@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
@@ -153,7 +152,7 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 	case Merge:
 		value = rawjson.MergeMembers(old.Value, value)
 	case MergePatch:
-		value = jsonpatch.Merge(old.Value, value)
+		value = rawjson.MergePatch(old.Value, value)
 	}
 	return tx.validateAndSet(name, old, value, names, sent, faults)
 }

@@ -1,7 +1,6 @@
-// Package jsonpatch applies JSON Patches (RFC 6902) and merge patches (RFC 7396)
-// to JSON text. Values that no operation touches keep their spelling.
+// Package jsonpatch applies JSON Patches (RFC 6902) to JSON text. Values that no
+// operation touches keep their spelling.
 //
 // Parse returns the Operations of a patch, and a Patcher applies them to a tree
-// of Nodes, which are parsed only as far as the operations lead. Merge applies a
-// merge patch.
+// of Nodes, which are parsed only as far as the operations lead.
 package jsonpatch

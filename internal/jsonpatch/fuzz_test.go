@@ -26,11 +26,11 @@ func FuzzPatch(f *testing.F) {
 		if got, err := applyPatch(d, p); err == nil && !got.IsValid() {
 			t.Errorf("%s on %s gives %s", patch, doc, got)
 		}
-		merged := Merge(rawjson.Compact(d), rawjson.Compact(p))
+		merged := rawjson.MergePatch(rawjson.Compact(d), rawjson.Compact(p))
 		if !merged.IsValid() {
 			t.Errorf("%s merged into %s gives %s", patch, doc, merged)
 		}
-		if again := Merge(merged, rawjson.Compact(p)); string(again) != string(merged) {
+		if again := rawjson.MergePatch(merged, rawjson.Compact(p)); string(again) != string(merged) {
 			t.Errorf("%s merged into %s gives %s, and then %s", patch, doc, merged, again)
 		}
 	})

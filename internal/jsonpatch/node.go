@@ -2,7 +2,6 @@ package jsonpatch
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,8 +11,8 @@ import (
 // A Node is a value in a document that a patch changes. It is parsed only as far
 // as the patch leads; all other values keep their text.
 type Node struct {
-	text  jsontext.Value   // compact; nil if the node is open
-	kind  jsontext.Kind    // of an open node: '{' or '['
+	Text  jsontext.Value   // compact; nil if the node is open
+	Kind  jsontext.Kind    // of an open node: '{' or '['
 	names []jsontext.Value // quoted, of an open object
 	Kids  []*Node          // the values of an open object, or the elements of an open array
 
@@ -24,46 +23,46 @@ type Node struct {
 // Open parses the items of an object or array into nodes. It reports false for
 // other values.
 func (n *Node) Open() bool {
-	if n.text == nil {
-		return n.kind != 0
+	if n.Text == nil {
+		return n.Kind != 0
 	}
-	switch n.kind = n.text.Kind(); n.kind {
+	switch n.Kind = n.Text.Kind(); n.Kind {
 	case '{':
-		for name, v := range rawjson.Members(n.text) {
+		for name, v := range rawjson.Members(n.Text) {
 			n.names = append(n.names, name)
-			n.Kids = append(n.Kids, &Node{text: v})
+			n.Kids = append(n.Kids, &Node{Text: v})
 		}
 	case '[':
-		for v := range rawjson.Elements(n.text) {
-			n.Kids = append(n.Kids, &Node{text: v})
+		for v := range rawjson.Elements(n.Text) {
+			n.Kids = append(n.Kids, &Node{Text: v})
 		}
 	default:
 		return false
 	}
-	n.text = nil
+	n.Text = nil
 	return true
 }
 
 // append appends the text of the node.
 func (n *Node) append(dst []byte) []byte {
-	if n.text != nil {
-		return append(dst, n.text...)
+	if n.Text != nil {
+		return append(dst, n.Text...)
 	}
-	dst = append(dst, byte(n.kind))
+	dst = append(dst, byte(n.Kind))
 	for i, kid := range n.Kids {
 		dst = rawjson.AppendComma(dst)
-		if n.kind == '{' {
+		if n.Kind == '{' {
 			dst = append(append(dst, n.names[i]...), ':')
 		}
 		dst = kid.append(dst)
 	}
-	return append(dst, rawjson.Closing(byte(n.kind)))
+	return append(dst, rawjson.Closing(byte(n.Kind)))
 }
 
 // Value returns the text of the node.
 func (n *Node) Value() jsontext.Value {
-	if n.text != nil {
-		return n.text
+	if n.Text != nil {
+		return n.Text
 	}
 	return n.append(nil)
 }
@@ -71,10 +70,10 @@ func (n *Node) Value() jsontext.Value {
 // Find returns the index of the child that a token of a JSON Pointer means, or
 // -1. The node is open.
 func (n *Node) Find(token string) int {
-	if n.kind == '{' {
+	if n.Kind == '{' {
 		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return rawjson.NameIs(name, token) })
 	}
-	if i, ok := arrayIndex(token); ok && i < len(n.Kids) {
+	if i, ok := rawjson.Index(token); ok && i < len(n.Kids) {
 		return i
 	}
 	return -1
@@ -84,7 +83,7 @@ func (n *Node) Find(token string) int {
 // name or comes last; in an array it is inserted before the element of that
 // index, or last. It reports false if an array has no such index.
 func (n *Node) insert(token string, kid *Node) bool {
-	if n.kind == '{' {
+	if n.Kind == '{' {
 		if i := n.Find(token); i >= 0 {
 			n.Kids[i] = kid
 			return true
@@ -92,7 +91,7 @@ func (n *Node) insert(token string, kid *Node) bool {
 		n.Append(token, kid)
 		return true
 	}
-	i, ok := arrayIndex(token)
+	i, ok := rawjson.Index(token)
 	if token == "-" {
 		i, ok = len(n.Kids), true
 	}
@@ -107,30 +106,11 @@ func (n *Node) insert(token string, kid *Node) bool {
 func (n *Node) take(i int) *Node {
 	kid := n.Kids[i]
 	n.Kids = slices.Delete(n.Kids, i, i+1)
-	if n.kind == '{' {
+	if n.Kind == '{' {
 		n.names = slices.Delete(n.names, i, i+1)
 	}
 	return kid
 }
-
-// arrayIndex parses an index as RFC 6901 section 4 defines: digits without a
-// leading zero.
-func arrayIndex(token string) (int, bool) {
-	if !rawjson.IsIndex(token) {
-		return 0, false
-	}
-	i, err := strconv.Atoi(token)
-	return i, err == nil
-}
-
-// NewNode returns the node of a compact value.
-func NewNode(text jsontext.Value) *Node { return &Node{text: text} }
-
-// NewObject returns the node of an object without fields.
-func NewObject() *Node { return &Node{kind: '{'} }
-
-// NewArray returns the node of an array.
-func NewArray(elements []*Node) *Node { return &Node{kind: '[', Kids: elements} }
 
 // Append adds a field at the end of an object.
 func (n *Node) Append(name string, kid *Node) {
@@ -140,6 +120,3 @@ func (n *Node) Append(name string, kid *Node) {
 
 // Name returns the name of the i-th field of an open object.
 func (n *Node) Name(i int) string { return rawjson.Unquote(n.names[i]) }
-
-// IsOpenArray reports whether the node is an array that has been opened.
-func (n *Node) IsOpenArray() bool { return n.text == nil && n.kind == '[' }

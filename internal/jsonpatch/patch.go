@@ -143,7 +143,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		case n == nil:
 			return nothingAt("/path", op.Path)
 		case !rawjson.Equal(n.Value(), op.Value):
-			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), n.shown())}
+			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), rawjson.Show(n.Value()))}
 		}
 		return nil
 	case "remove":
@@ -160,11 +160,11 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		if n == nil {
 			return nothingAt("/path", op.Path)
 		}
-		*n = Node{text: op.Value, Origin: n.Origin}
+		*n = Node{Text: op.Value, Origin: n.Origin}
 		p.note(i, op, op.Path)
 		return nil
 	case "add":
-		return p.add(i, op, &Node{text: op.Value})
+		return p.add(i, op, &Node{Text: op.Value})
 	}
 	source := p.At(op.From)
 	if source == nil {
@@ -175,7 +175,7 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 		if p.copied += len(v); p.copied > maxCopied {
 			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
 		}
-		return p.add(i, op, &Node{text: v})
+		return p.add(i, op, &Node{Text: v})
 	}
 	if slices.Equal(op.From, op.Path) {
 		return nil
@@ -231,24 +231,16 @@ func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
 	case !parent.Open():
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.Text))}
 	case !parent.insert(op.Path[last], n):
 		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.Kids))}
 	}
 	path := op.Path
-	if path[last] == "-" && parent.kind == '[' {
+	if path[last] == "-" && parent.Kind == '[' {
 		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.Kids)-1))
 	}
 	p.note(i, op, path)
 	return nil
-}
-
-// shown returns the text of the node for a message.
-func (n *Node) shown() string {
-	if n.text == nil && len(n.Kids) > 10 { // too large to assemble
-		return map[jsontext.Kind]string{'{': "another object", '[': "another array"}[n.kind]
-	}
-	return rawjson.Show(n.Value())
 }
 
 func nothingAt(member string, path []string) *Error {

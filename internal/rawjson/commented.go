@@ -131,12 +131,5 @@ func SkipToken(b []byte, i int) int {
 	case '{', '}', '[', ']', ':':
 		return i + 1
 	}
-	for i < len(b) {
-		switch b[i] {
-		case ',', ':', ']', '}', '/', ' ', '\t', '\r', '\n':
-			return i
-		}
-		i++
-	}
-	return i
+	return skipScalar(b, i)
 }

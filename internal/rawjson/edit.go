@@ -95,22 +95,45 @@ func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 // MergeMembers returns the compact object old with the fields of the compact
 // object v set: in their places if old has them, otherwise at the end.
 func MergeMembers(old, v jsontext.Value) jsontext.Value {
+	return appendMerged(make([]byte, 0, len(old)+len(v)), old, v, false)
+}
+
+// MergePatch applies a merge patch as RFC 7396 section 2 defines. Both values are
+// compact. Fields keep their places; new ones come after them.
+func MergePatch(old, patch jsontext.Value) jsontext.Value {
+	return appendMerged(make([]byte, 0, len(old)+len(patch)), old, patch, true)
+}
+
+// appendMerged appends what MergeMembers or, with deep, MergePatch returns.
+func appendMerged(dst []byte, old, v jsontext.Value, deep bool) []byte {
+	if deep && v.Kind() != '{' {
+		return append(dst, v...)
+	}
 	set := make(map[string]jsontext.Value)
 	for name, value := range Members(v) {
 		set[Unquote(name)] = value
 	}
-	out := append(make([]byte, 0, len(old)+len(v)), '{')
-	for name, value := range Members(old) {
-		if s := Unquote(name); set[s] != nil {
-			value = set[s]
-			delete(set, s)
+	add := func(name, was, value jsontext.Value) {
+		switch {
+		case !deep:
+			dst = AppendQuotedMember(dst, name, value)
+		case value.Kind() != 'n':
+			dst = appendMerged(AppendQuotedMember(dst, name, nil), was, value, true)
 		}
-		out = AppendQuotedMember(out, name, value)
+	}
+	dst = append(dst, '{')
+	for name, was := range Members(old) {
+		if value, ok := set[Unquote(name)]; ok {
+			delete(set, Unquote(name))
+			add(name, was, value)
+		} else {
+			dst = AppendQuotedMember(dst, name, was)
+		}
 	}
 	for name, value := range Members(v) {
 		if _, isNew := set[Unquote(name)]; isNew {
-			out = AppendQuotedMember(out, name, value)
+			add(name, nil, value)
 		}
 	}
-	return append(out, '}')
+	return append(dst, '}')
 }

@@ -111,6 +111,13 @@ func CanonicalNumber(s string) string {
 	return string(strconv.AppendInt(append(out, 'e'), d.point-int64(n), 10))
 }
 
+// Index returns the array index that s spells. It reports false if s is none, or too
+// large for an array.
+func Index(s string) (int, bool) {
+	i, err := strconv.Atoi(s)
+	return i, err == nil && IsIndex(s)
+}
+
 // IsIndex reports whether s is an array index as RFC 6901 spells it: digits
 // without leading zeros.
 func IsIndex(s string) bool {

@@ -3,7 +3,6 @@ package rawjson
 import (
 	"bytes"
 	"iter"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -67,9 +66,14 @@ func SkipValue(b []byte, i int) int {
 		}
 		return i
 	}
+	return skipScalar(b, i)
+}
+
+// skipScalar returns the index just past the number or the word that begins at i.
+func skipScalar(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
-		case ',', '}', ']', ':', ' ', '\n', '\r', '\t':
+		case ',', '}', ']', ':', '/', ' ', '\n', '\r', '\t':
 			return i
 		}
 		i++
@@ -157,12 +161,10 @@ func MemberAt(v []byte, i int, name string) int {
 // given the index of the array. It returns -1 if there is no such element or v[i]
 // does not begin an array.
 func ElementAt(v []byte, i int, token string) int {
-	if i = firstItem(v, i, '['); !IsIndex(token) {
+	i = firstItem(v, i, '[')
+	index, ok := Index(token)
+	if !ok {
 		return -1
-	}
-	index, err := strconv.Atoi(token)
-	if err != nil {
-		return -1 // too large
 	}
 	for ; index > 0 && i < len(v) && v[i] != ']'; index-- {
 		i = SkipComma(v, SkipValue(v, i))

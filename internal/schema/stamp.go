@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 )
 
@@ -90,7 +89,7 @@ func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.
 		case had:
 			value = setMember(value, s.Member, string(stored))
 		case has:
-			value = jsonpatch.Merge(value, rawjson.SetMember(jsontext.Value("{}"), s.Member, "null"))
+			value = rawjson.MergePatch(value, rawjson.SetMember(jsontext.Value("{}"), s.Member, "null"))
 		}
 		if s.Updates || old == nil {
 			due = append(due, s)

@@ -284,7 +284,7 @@ func TestDifference(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", patch, err)
 		}
-		p := jsonpatch.Patcher{Root: jsonpatch.NewNode(jsontext.Value(pairs[i].from))}
+		p := jsonpatch.Patcher{Root: &jsonpatch.Node{Text: jsontext.Value(pairs[i].from)}}
 		if err := p.Apply(ops); err != nil {
 			t.Fatalf("%s of %s: %v", patch, pairs[i].from, err)
 		}
