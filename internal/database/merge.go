@@ -104,19 +104,12 @@ func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site,
 		var invalid, used []schema.Fault
 		switch {
 		case ch.ID != "":
-			switch {
-			case ch.Before == nil:
-				invalid = rules.CheckCreate(ch.After)
-			case s.names == nil:
-				invalid = rules.CheckReplace(ch.Before, ch.After)
-			default:
-				invalid = rules.CheckMerge(ch.Before, ch.After, s.names)
-			}
+			invalid = rules.For(true).Check(ch.Before, ch.After, s.names)
 			used = tx.taken(c, ch.After, ch.ID, s.names)
 		case c.isArray():
 			invalid = rules.CheckType(jsontext.Value("[]"))
 		default:
-			invalid = append(rules.CheckType(c.value), rules.CheckObject(ch.Before, c.value, s.names)...)
+			invalid = append(rules.CheckType(c.value), rules.For(false).Check(ch.Before, c.value, s.names)...)
 		}
 		for _, f := range invalid {
 			faults = append(faults, s.place(f))

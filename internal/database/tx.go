@@ -182,7 +182,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	}
 	value, id, invalid, taken := tx.withID(collection, c.ids, value, rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
-	faults = append(append(faults, invalid...), rules.CheckCreate(value)...)
+	faults = append(append(faults, invalid...), rules.For(true).Check(nil, value, nil)...)
 	taken = append(taken, tx.taken(c, value, id, nil)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
@@ -229,10 +229,9 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 // or all fields if names is nil. Setting the text that is stored already is not a
 // change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
-	rules := tx.snap.schema.Member(name)
 	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
+	faults = append(faults, tx.snap.schema.Member(name).For(old.ID != "").Check(old.Value, value, names)...)
 	if old.ID == "" {
-		faults = append(faults, rules.CheckObject(old.Value, value, names)...)
 		if err := faultError(faults, nil, sent); err != nil {
 			return nil, err
 		}
@@ -245,11 +244,6 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	c, err := tx.snap.array(name)
 	if err != nil {
 		return nil, err
-	}
-	if names == nil {
-		faults = append(faults, rules.CheckReplace(old.Value, value)...)
-	} else {
-		faults = append(faults, rules.CheckMerge(old.Value, value, names)...)
 	}
 	if err := faultError(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
 		return nil, err

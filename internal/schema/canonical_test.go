@@ -75,10 +75,10 @@ func TestAliasesAreChecked(t *testing.T) {
 	} {
 		sent := rawjson.SetMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
 		value, _, faults := s.Member("schedules").Canonical(sent)
-		wantFaults(t, append(faults, s.Member("schedules").CheckCreate(value)...), tt.want...)
+		wantFaults(t, append(faults, s.Member("schedules").Check(nil, value, nil)...), tt.want...)
 	}
 	// The names sent for a singular resource may be aliases.
 	o := compiled(t, `{"properties":{"settings":{"type":"object","properties":{"color":{"type":"string","x-alias":["colour"]}}}}}`)
-	wantFaults(t, o.Member("settings").CheckObject(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
+	wantFaults(t, o.Member("settings").Check(jsontext.Value(`{}`), jsontext.Value(`{"color":1}`), []string{"colour"}),
 		"/color: 1 is not a string")
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,48 +27,31 @@ func most(faults []Fault) []Fault {
 	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
 }
 
-// CheckCreate returns what is wrong with a new record.
-func (r *Rules) CheckCreate(value jsontext.Value) []Fault {
-	if !r.Array {
-		return nil
+// For returns the rules for a collection or, if array is false, for another field: none
+// if they are for the other.
+func (r *Rules) For(array bool) *Rules {
+	if r.Array != array {
+		return noRules
 	}
-	found := r.find(value, true)
-	for _, name := range r.RequiredOnCreate {
-		missing := func(f ruleFault) bool { return f.Pointer == rawjson.Pointer(name) }
-		if _, ok := rawjson.Member(value, name); !ok && !slices.ContainsFunc(found, missing) {
-			found = append(found, ruleFault{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
+	return r
+}
+
+// Check returns what is wrong with after, a record or a singular resource that replaces
+// before; nil means that it is new. If sent is not nil, only these fields were sent, and
+// the other faults that before had already are left out.
+func (r *Rules) Check(before, after jsontext.Value, sent []string) []Fault {
+	found := r.find(after, true)
+	if before == nil {
+		for _, name := range r.RequiredOnCreate {
+			missing := func(f ruleFault) bool { return f.Pointer == rawjson.Pointer(name) }
+			if _, ok := rawjson.Member(after, name); !ok && !slices.ContainsFunc(found, missing) {
+				found = append(found, ruleFault{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
+			}
 		}
+	} else if sent != nil {
+		found = r.caused(found, before, sent)
 	}
-	return most(r.withoutOwn(nil, value, tidy(found)))
-}
-
-// CheckReplace returns what is wrong with after, a record that replaces before.
-func (r *Rules) CheckReplace(before, after jsontext.Value) []Fault {
-	if !r.Array {
-		return nil
-	}
-	return most(r.withoutOwn(before, after, tidy(r.find(after, true))))
-}
-
-// CheckMerge returns what is wrong with the fields of after that were sent, and
-// the other faults of after that before did not have.
-func (r *Rules) CheckMerge(before, after jsontext.Value, sent []string) []Fault {
-	if !r.Array {
-		return nil
-	}
-	return most(r.withoutOwn(before, after, r.checkSent(before, after, sent)))
-}
-
-// CheckObject checks a singular resource as CheckMerge checks a record, or as a
-// whole if sent is nil.
-func (r *Rules) CheckObject(before, after jsontext.Value, sent []string) []Fault {
-	switch {
-	case r.whole == nil || r.Array:
-		return nil
-	case sent == nil:
-		return most(r.withoutOwn(before, after, tidy(r.find(after, true))))
-	}
-	return most(r.withoutOwn(before, after, r.checkSent(before, after, sent)))
+	return most(r.withoutOwn(before, after, tidy(found)))
 }
 
 // find returns everything that is wrong with a record: a stored one, or with sent
@@ -80,37 +64,26 @@ func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
 	return r.shape.find(value, "", sent && r.historic, found)
 }
 
-// checkSent implements CheckMerge: changing one field may break a rule over
-// several.
-func (r *Rules) checkSent(before, after jsontext.Value, sent []string) []Fault {
+// caused returns the faults in the fields that were sent, and others that before does not
+// have: changing one field may break a rule over several.
+func (r *Rules) caused(found []ruleFault, before jsontext.Value, sent []string) []ruleFault {
 	names := make(map[string]bool)
 	for _, name := range sent {
-		if canonical, ok := r.Aliases[name]; ok {
-			name = canonical
-		}
-		names[name] = true
+		names[cmp.Or(r.Aliases[name], name)] = true
 	}
-	var found, rest []ruleFault
-	for _, f := range r.find(after, true) {
-		if t := rawjson.SplitPointer(f.Pointer); len(t) > 0 && names[t[0]] {
-			found = append(found, f)
-		} else {
-			rest = append(rest, f)
-		}
+	isSent := func(f ruleFault) bool {
+		t := rawjson.SplitPointer(f.Pointer)
+		return len(t) > 0 && names[t[0]]
 	}
-	if len(rest) > 0 {
-		type broken struct{ pointer, rule string }
-		old := make(map[broken]bool)
-		for _, f := range r.find(before, true) {
-			old[broken{f.Pointer, f.rule}] = true
-		}
-		for _, f := range rest {
-			if !old[broken{f.Pointer, f.rule}] {
-				found = append(found, f)
-			}
-		}
+	if !slices.ContainsFunc(found, func(f ruleFault) bool { return !isSent(f) }) {
+		return found
 	}
-	return tidy(found)
+	type broken struct{ pointer, rule string }
+	old := make(map[broken]bool)
+	for _, f := range r.find(before, true) {
+		old[broken{f.Pointer, f.rule}] = true
+	}
+	return slices.DeleteFunc(found, func(f ruleFault) bool { return !isSent(f) && old[broken{f.Pointer, f.rule}] })
 }
 
 // withoutOwn drops the faults of an id that the service makes, and of times (x-now)
@@ -142,11 +115,14 @@ func (s *Schema) Respelled(pointer string) []string {
 		return nil
 	}
 	var all []string
-	for _, name := range AliasesOf(t[member], r.Aliases) {
-		other := slices.Clone(t)
-		other[member] = name
-		all = append(all, rawjson.Pointer(other...))
+	for alias, name := range r.Aliases {
+		if name == t[member] {
+			other := slices.Clone(t)
+			other[member] = alias
+			all = append(all, rawjson.Pointer(other...))
+		}
 	}
+	slices.Sort(all)
 	return all
 }
 
@@ -157,7 +133,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 		return nil
 	}
 	var faults []Fault
-	for _, part := range gather([]*jsonschema.Schema{s.root}, false) {
+	for _, part := range gather(false, s.root) {
 		for _, name := range part.Required {
 			if !slices.Contains(names, name) {
 				faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required"})

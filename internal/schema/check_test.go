@@ -29,7 +29,7 @@ func TestCheckObject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.after, func(t *testing.T) {
-			wantFaults(t, s.Member("settings").CheckObject(jsontext.Value(tt.before), jsontext.Value(tt.after), tt.sent), tt.want...)
+			wantFaults(t, s.Member("settings").Check(jsontext.Value(tt.before), jsontext.Value(tt.after), tt.sent), tt.want...)
 		})
 	}
 }

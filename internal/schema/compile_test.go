@@ -97,7 +97,7 @@ func TestReferences(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compiled(t, tt.schema)
-			wantFaults(t, s.Member("a").CheckReplace(nil, jsontext.Value(tt.bad)), tt.want)
+			wantFaults(t, replaced(s.Member("a"), jsontext.Value(tt.bad)), tt.want)
 			if tt.name == "draft-07" && !slices.Equal(s.Member("a").Unique, []string{"n"}) {
 				t.Errorf("unique are %v", s.Member("a").Unique)
 			}
@@ -132,9 +132,9 @@ func TestReadOnlyIDs(t *testing.T) {
 	}
 	// The service makes the ids of a, so an id in the body is not a fault.
 	for _, v := range []string{`{}`, `{"id":"x"}`, `{"id":null}`} {
-		wantFaults(t, s.Member("a").CheckCreate(jsontext.Value(v)))
-		wantFaults(t, s.Member("a").CheckReplace(nil, jsontext.Value(v)))
+		wantFaults(t, s.Member("a").Check(nil, jsontext.Value(v), nil))
+		wantFaults(t, replaced(s.Member("a"), jsontext.Value(v)))
 	}
-	wantFaults(t, s.Member("b").CheckCreate(jsontext.Value(`{"id":"x"}`)), `/id: "x" is not an integer`)
-	wantFaults(t, s.Member("b").CheckCreate(jsontext.Value(`{"id":12345678901234567890}`)))
+	wantFaults(t, s.Member("b").Check(nil, jsontext.Value(`{"id":"x"}`), nil), `/id: "x" is not an integer`)
+	wantFaults(t, s.Member("b").Check(nil, jsontext.Value(`{"id":12345678901234567890}`), nil))
 }

@@ -53,14 +53,14 @@ func FuzzSchema(f *testing.F) {
 		if !v.IsValid() {
 			t.Fatalf("no JSON: %s", v)
 		}
-		faults := s.Member("schedules").CheckReplace(nil, v)
+		faults := replaced(s.Member("schedules"), v)
 		for _, f := range faults {
 			last := strings.LastIndexByte(f.Pointer, '/')
 			if f.Detail == "" || f.Pointer != "" && rawjson.At(v, f.Pointer[:last]) == nil {
 				t.Errorf("no place in the record: %s", f)
 			}
 		}
-		if again := s.Member("schedules").CheckReplace(nil, v); len(again) != len(faults) {
+		if again := replaced(s.Member("schedules"), v); len(again) != len(faults) {
 			t.Errorf("checked twice: %v and %v", faults, again)
 		}
 		if r := s.Member("schedules"); r != nil && r.Array && !r.ReadOnlyID() {
@@ -73,7 +73,7 @@ func FuzzSchema(f *testing.F) {
 		if filled := s.Member("schedules").WithDefaults(v); !filled.IsValid() || len(filled) < len(v) {
 			t.Errorf("with defaults: %s", filled)
 		}
-		for _, f := range s.Member("schedules").CheckMerge(v, v, nil) {
+		for _, f := range s.Member("schedules").Check(v, v, []string{}) {
 			t.Errorf("nothing was sent: %s", f)
 		}
 	})

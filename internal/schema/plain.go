@@ -56,13 +56,7 @@ func limited(s string) json.Number {
 	if !ok {
 		return "0"
 	}
-	e, err := strconv.Atoi(exp)
-	if err != nil { // more digits than an int has
-		e = far
-		if strings.HasPrefix(exp, "-") {
-			e = -most - far
-		}
-	}
+	e, _ := strconv.Atoi(exp) // the nearest if it is out of range
 	if len(digits) > most {
 		e += len(digits) - most
 		digits = digits[:most]

@@ -13,7 +13,8 @@ import (
 
 // readRules reads the rules of each top-level field from the compiled root.
 func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
-	shapes := make(shaper)
+	shapes := &shaper{branches: true, made: make(map[string]*shape)}
+	certain := &shaper{made: make(map[string]*shape)}
 	s.shape = shapes.of(s.root)
 	s.rules = make(map[string]*Rules)
 	for _, part := range s.shape.parts {
@@ -23,6 +24,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			if s.rules[name] == nil && name != "$schema" {
 				s.names = append(s.names, name)
 				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])
+				s.rules[name].certain = certain.of(s.rules[name].record...)
 			}
 		}
 	}
@@ -34,7 +36,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 			return m
 		}
 	}
-	for _, shape := range shapes {
+	for _, shape := range shapes.made {
 		for _, part := range shape.parts {
 			extrasOf(part).roles |= onValue
 		}
@@ -98,7 +100,7 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 		return r
 	}
 	r.shape = shape.items
-	for _, part := range gather([]*jsonschema.Schema{whole}, false) {
+	for _, part := range gather(false, whole) {
 		r.record = append(r.record, itemsOf(part)...)
 	}
 	return r
@@ -176,18 +178,17 @@ func (r *Rules) addReference(member string, x *extras) {
 	}
 }
 
-// describing returns the schemas that every value of the field has to match, or every
-// element of it if it is a list.
-func (r *Rules) describing(member string) (all, elements []*jsonschema.Schema) {
-	for _, part := range gather(r.record, false) {
-		if sch := part.Properties[member]; sch != nil {
-			all = append(all, sch)
-		}
+// describing returns the schemas that every value of the field has to match, and those
+// of its elements.
+func (r *Rules) describing(member string) (value, element []*jsonschema.Schema) {
+	if r.certain == nil || r.certain.members[member] == nil {
+		return nil, nil
 	}
-	for _, part := range gather(all, false) {
-		elements = append(elements, itemsOf(part)...)
+	m := r.certain.members[member]
+	if m.items != nil {
+		element = m.items.parts
 	}
-	return all, elements
+	return m.parts, element
 }
 
 // TypedIDs returns the kind of ids that the schema implies for a collection: by the type
@@ -195,19 +196,14 @@ func (r *Rules) describing(member string) (all, elements []*jsonschema.Schema) {
 // Otherwise it returns AutoIDs.
 func (s *Schema) TypedIDs(collection, member string) IDKind {
 	own, _ := s.Member(collection).describing(member)
-	if kind := typedIDs(own); kind != AutoIDs || s == nil {
+	typed := slices.ContainsFunc(own, func(part *jsonschema.Schema) bool { return part.Types != nil })
+	if kind := typedIDs(own); kind != AutoIDs || typed || s == nil {
 		return kind
-	}
-	if isTyped(own) { // as a number or a string
-		return AutoIDs
 	}
 	for _, name := range s.names {
 		for _, ref := range s.rules[name].References {
-			if ref.Collection != collection {
-				continue
-			}
 			id, element := s.rules[name].describing(ref.Member)
-			if typedIDs(id) == NumberIDs || typedIDs(element) == NumberIDs {
+			if ref.Collection == collection && (typedIDs(id) == NumberIDs || typedIDs(element) == NumberIDs) {
 				return NumberIDs
 			}
 		}
@@ -215,15 +211,10 @@ func (s *Schema) TypedIDs(collection, member string) IDKind {
 	return AutoIDs
 }
 
-// isTyped reports whether one of the schemas has a type.
-func isTyped(all []*jsonschema.Schema) bool {
-	return slices.ContainsFunc(gather(all, false), func(part *jsonschema.Schema) bool { return part.Types != nil })
-}
-
 // typedIDs returns the kind of ids that the schemas imply, which all describe them.
 func typedIDs(all []*jsonschema.Schema) IDKind {
 	texts, numbers := true, true
-	for _, part := range gather(all, false) {
+	for _, part := range all {
 		if part.Format != nil && part.Format.Name == "uuid" {
 			return UUIDs
 		}

@@ -160,11 +160,11 @@ func TestMemberRules(t *testing.T) {
 			want = []string{"/" + tt.member + ": " + tt.want}
 		}
 		t.Run(tt.member+"="+tt.value, func(t *testing.T) {
-			wantFaults(t, s.Member(collection).CheckCreate(after), want...)
-			wantFaults(t, s.Member(collection).CheckReplace(nil, after), want...)
-			wantFaults(t, s.Member(collection).CheckMerge(jsontext.Value(record), after, []string{tt.member}), want...)
+			wantFaults(t, s.Member(collection).Check(nil, after, nil), want...)
+			wantFaults(t, replaced(s.Member(collection), after), want...)
+			wantFaults(t, s.Member(collection).Check(jsontext.Value(record), after, []string{tt.member}), want...)
 			// Members that were not sent are not checked.
-			wantFaults(t, s.Member(collection).CheckMerge(after, after, []string{"id"}))
+			wantFaults(t, s.Member(collection).Check(after, after, []string{"id"}))
 		})
 	}
 }
@@ -198,13 +198,13 @@ func TestRequiredMembers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.collection+"."+tt.member, func(t *testing.T) {
 			whole, without := jsontext.Value(tt.record), with(tt.record, tt.member, "")
-			wantFaults(t, s.Member(tt.collection).CheckCreate(whole))
-			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, whole))
-			wantFaults(t, s.Member(tt.collection).CheckCreate(without), append(tt.want, tt.onCreate...)...)
-			wantFaults(t, s.Member(tt.collection).CheckReplace(nil, without), tt.want...)
+			wantFaults(t, s.Member(tt.collection).Check(nil, whole, nil))
+			wantFaults(t, replaced(s.Member(tt.collection), whole))
+			wantFaults(t, s.Member(tt.collection).Check(nil, without, nil), append(tt.want, tt.onCreate...)...)
+			wantFaults(t, replaced(s.Member(tt.collection), without), tt.want...)
 			// A merge reports a field that it removes, not one that was missing before.
-			wantFaults(t, s.Member(tt.collection).CheckMerge(whole, without, nil), tt.want...)
-			wantFaults(t, s.Member(tt.collection).CheckMerge(without, without, nil))
+			wantFaults(t, s.Member(tt.collection).Check(whole, without, []string{}), tt.want...)
+			wantFaults(t, s.Member(tt.collection).Check(without, without, []string{}))
 		})
 	}
 }
@@ -216,7 +216,7 @@ func TestEveryFaultIsListed(t *testing.T) {
 	body := jsontext.Value(`{"driverId":null,"Passenger":"Ivy","pickupTime":"soon","status":"Scheduld",` +
 		`"pickupLocation":"Home","dropoffLocation":"School","dropoffTime":"2026-09-14T08:05:00Z"}`)
 	for range 20 {
-		wantFaults(t, s.Member("schedules").CheckCreate(body),
+		wantFaults(t, s.Member("schedules").Check(nil, body, nil),
 			`/Passenger: Passenger is not a known field; did you mean passenger?`,
 			`/driverId: null is not a number or a string; for example: "2"`,
 			`/passenger: passenger is required; for example: "Ivy and Jonah"`,
@@ -233,13 +233,13 @@ func TestHistoricValuesRefuseNothing(t *testing.T) {
 	s := sampleSchema(t)
 	old := with(goodSchedule, "status", `"Unscheduled"`)
 	retitled := rawjson.SetMember(old, "title", `"Eye clinic"`)
-	wantFaults(t, s.Member("schedules").CheckMerge(old, retitled, []string{"title"}))
-	wantFaults(t, s.Member("schedules").CheckMerge(old, old, []string{"status"}),
+	wantFaults(t, s.Member("schedules").Check(old, retitled, []string{"title"}))
+	wantFaults(t, s.Member("schedules").Check(old, old, []string{"status"}),
 		`/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
-	wantFaults(t, s.Member("schedules").CheckReplace(nil, old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
-	wantFaults(t, s.Member("schedules").CheckCreate(old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, replaced(s.Member("schedules"), old), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").Check(nil, old, nil), `/status: "Unscheduled" is not one of Scheduled, Canceled, Rescheduled`)
 	slip := with(goodSchedule, "status", `"Unschedule"`) // the suggestion must not be refused itself
-	wantFaults(t, s.Member("schedules").CheckCreate(slip), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
+	wantFaults(t, s.Member("schedules").Check(nil, slip, nil), `/status: "Unschedule" is not one of Scheduled, Canceled, Rescheduled`)
 }
 
 // TestHistoric checks x-historic at every depth, by value, and in every branch.
@@ -264,13 +264,13 @@ func TestHistoric(t *testing.T) {
 			want = []string{tt.want}
 		}
 		body := jsontext.Value(tt.body)
-		wantFaults(t, s.Member("jobs").CheckCreate(body), want...)
-		wantFaults(t, s.Member("jobs").CheckReplace(nil, body), want...)
-		wantFaults(t, s.Member("jobs").CheckMerge(jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
+		wantFaults(t, s.Member("jobs").Check(nil, body, nil), want...)
+		wantFaults(t, replaced(s.Member("jobs"), body), want...)
+		wantFaults(t, s.Member("jobs").Check(jsontext.Value(`{"id":1}`), body, []string{"id", "steps", "level"}), want...)
 	}
 	old := jsontext.Value(`{"state":"<b>ü","more":1}`)
-	wantFaults(t, s.Member("settings").CheckObject(nil, old, nil), `/state: "<b>ü" is not one of on, off`)
-	wantFaults(t, s.Member("settings").CheckObject(old, old, []string{"more"}))
+	wantFaults(t, s.Member("settings").Check(nil, old, nil), `/state: "<b>ü" is not one of on, off`)
+	wantFaults(t, s.Member("settings").Check(old, old, []string{"more"}))
 }
 
 func TestUnknownMembers(t *testing.T) {
@@ -289,10 +289,10 @@ func TestUnknownMembers(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			after := with(goodSchedule, tt.name, `1`)
-			wantFaults(t, s.Member("schedules").CheckCreate(after), want...)
-			wantFaults(t, s.Member("schedules").CheckReplace(nil, after), want...)
-			wantFaults(t, s.Member("schedules").CheckMerge(jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
-			wantFaults(t, s.Member("schedules").CheckMerge(after, after, []string{"title"}))
+			wantFaults(t, s.Member("schedules").Check(nil, after, nil), want...)
+			wantFaults(t, replaced(s.Member("schedules"), after), want...)
+			wantFaults(t, s.Member("schedules").Check(jsontext.Value(goodSchedule), after, []string{tt.name}), want...)
+			wantFaults(t, s.Member("schedules").Check(after, after, []string{"title"}))
 		})
 	}
 }
@@ -300,12 +300,12 @@ func TestUnknownMembers(t *testing.T) {
 func TestLongValuesAreCut(t *testing.T) {
 	s := sampleSchema(t)
 	long := strings.Repeat("ü", 1000)
-	for _, f := range s.Member("drivers").CheckCreate(with(goodDriver, "cellPhone", `"`+long+`"`)) {
+	for _, f := range s.Member("drivers").Check(nil, with(goodDriver, "cellPhone", `"`+long+`"`), nil) {
 		if n := len([]rune(f.Detail)); n > 300 || !strings.HasPrefix(f.Detail, `"`+long[:198]+`…" does not match`) {
 			t.Errorf("%d characters: %s", n, f.Detail)
 		}
 	}
-	for _, f := range s.Member("drivers").CheckCreate(with(goodDriver, strings.Repeat("x", 1<<20), `1`)) {
+	for _, f := range s.Member("drivers").Check(nil, with(goodDriver, strings.Repeat("x", 1<<20), `1`), nil) {
 		t.Errorf("a long name is near to something: %.100s", f)
 	}
 }

@@ -52,7 +52,8 @@ type Rules struct {
 	at       locations
 	whole    *jsonschema.Schema   // describes the field
 	record   []*jsonschema.Schema // all of these describe an element, or the object
-	shape    *shape               // of the record, nil if nothing is known
+	shape    *shape               // of the record, in any branch; nil if nothing is known
+	certain  *shape               // of the record, without branches; nil if nothing is known
 	plain    bool                 // there are rules for the elements alone, none for the list
 	historic bool                 // some values are historic
 	readOnly []string             // names of fields
@@ -179,17 +180,6 @@ func (s *Schema) Title() string {
 // the body of a request.
 func (r *Rules) Faults(value jsontext.Value) []Fault {
 	return tidy(r.find(value, true))
-}
-
-// AliasesOf returns the aliases of a field, sorted.
-func AliasesOf(name string, alias map[string]string) (spelled []string) {
-	for other, canonical := range alias {
-		if canonical == name {
-			spelled = append(spelled, other)
-		}
-	}
-	slices.Sort(spelled)
-	return spelled
 }
 
 // CanonicalPath replaces an alias as the first token of a path by the name of

@@ -29,6 +29,9 @@ func compiled(t testing.TB, data string) *Schema {
 	return s
 }
 
+// replaced returns the faults of a record that takes the place of the same one.
+func replaced(r *Rules, v jsontext.Value) []Fault { return r.Check(v, v, nil) }
+
 // wantFaults compares faults, as text and in order.
 func wantFaults(t testing.TB, got []Fault, want ...string) {
 	t.Helper()
@@ -135,10 +138,10 @@ func TestSchemaOfNothing(t *testing.T) {
 	if !bytes.Equal(v, record) || sent != nil || faults != nil {
 		t.Error("a nil schema changes a record")
 	}
-	faults = append(faults, none.Member("a").CheckCreate(record)...)
-	faults = append(faults, none.Member("a").CheckReplace(nil, record)...)
-	faults = append(faults, none.Member("a").CheckMerge(record, record, nil)...)
-	faults = append(faults, none.Member("a").CheckObject(record, record, nil)...)
+	faults = append(faults, none.Member("a").Check(nil, record, nil)...)
+	faults = append(faults, replaced(none.Member("a"), record)...)
+	faults = append(faults, none.Member("a").Check(record, record, []string{})...)
+	faults = append(faults, none.Member("a").Check(record, record, nil)...)
 	wantFaults(t, faults)
 }
 
@@ -146,9 +149,9 @@ func TestSchemaOfNothing(t *testing.T) {
 func TestUnknownCollectionsAreFree(t *testing.T) {
 	s := sampleSchema(t)
 	record := jsontext.Value(`{"id":1,"Email":2,"driverID":3}`)
-	wantFaults(t, s.Member("pets").CheckCreate(record))
-	wantFaults(t, s.Member("pets").CheckMerge(record, record, []string{"Email"}))
-	wantFaults(t, s.Member("settings").CheckObject(record, record, nil))
+	wantFaults(t, s.Member("pets").Check(nil, record, nil))
+	wantFaults(t, s.Member("pets").Check(record, record, []string{"Email"}))
+	wantFaults(t, s.Member("settings").Check(record, record, nil))
 	if v, sent, _ := s.Member("pets").Canonical(record); !bytes.Equal(v, record) || sent != nil {
 		t.Errorf("the record became %s", v)
 	}
@@ -157,13 +160,13 @@ func TestUnknownCollectionsAreFree(t *testing.T) {
 func TestSchemaIsSafeForConcurrentUse(t *testing.T) {
 	s := sampleSchema(t)
 	bad := jsontext.Value(`{"driverId":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`)
-	want := s.Member("schedules").CheckCreate(bad)
+	want := s.Member("schedules").Check(nil, bad, nil)
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
 			for range 50 {
 				v, _, _ := s.Member("schedules").Canonical(jsontext.Value(`{"driverID":null,"Title":"x","pickupTime":"2026-02-30T08:00:00","status":"Scheduld"}`))
-				got := s.Member("schedules").CheckCreate(v)
+				got := s.Member("schedules").Check(nil, v, nil)
 				if len(got) != len(want) || got[0] != want[0] {
 					t.Errorf("got %v", got)
 					return
@@ -179,7 +182,7 @@ func BenchmarkCheckRecord(b *testing.B) {
 	good := jsontext.Value(goodSchedule)
 	b.ReportAllocs()
 	for b.Loop() {
-		if f := s.Member("schedules").CheckCreate(good); f != nil {
+		if f := s.Member("schedules").Check(nil, good, nil); f != nil {
 			b.Fatal(f)
 		}
 	}

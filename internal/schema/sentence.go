@@ -111,7 +111,7 @@ func example(sch *jsonschema.Schema) string {
 	if sch == nil {
 		return ""
 	}
-	for _, part := range append([]*jsonschema.Schema{sch}, gather([]*jsonschema.Schema{sch}, true)...) {
+	for _, part := range append([]*jsonschema.Schema{sch}, gather(true, sch)...) {
 		if len(part.Examples) > 0 {
 			return "; for example: " + jsonText(part.Examples[0])
 		}

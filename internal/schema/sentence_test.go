@@ -39,7 +39,7 @@ type keywordTest struct {
 func (tt keywordTest) run(t *testing.T) {
 	s := compiled(t, `{"properties":{"a":{"items":{"properties":{"v":`+tt.schema+`}}}},"$defs":{"s":{"type":"string","minLength":2}}}`)
 	check := func(v string) []Fault {
-		faults := s.Member("a").CheckReplace(nil, jsontext.Value(`{"v":`+v+`}`))
+		faults := replaced(s.Member("a"), jsontext.Value(`{"v":`+v+`}`))
 		for i, f := range faults {
 			if f.Pointer[:2] != "/v" {
 				t.Errorf("outside of v: %s", f)

@@ -14,31 +14,34 @@ import (
 	"pickup/internal/spell"
 )
 
-// A shape is the set of fields that a value may have, at every depth, in any
-// branch of the schema.
+// A shape is what schemas say of the fields that a value may have, at every depth.
 type shape struct {
-	parts   []*jsonschema.Schema
-	members map[string]*shape
-	names   []string // of fields, sorted, then their aliases
-	free    bool     // names are data, so an unknown one is not a misspelling
-	items   *shape
+	parts    []*jsonschema.Schema
+	members  map[string]*shape
+	names    []string // of fields, sorted, then their aliases
+	defaults []string // the fields that have one, sorted
+	free     bool     // names are data, so an unknown one is not a misspelling
+	items    *shape   // nil if nothing is known of elements
 }
 
-// shaper makes shapes. Schemas may be recursive, so shapes may be too.
-type shaper map[string]*shape
+// A shaper makes shapes. Schemas may be recursive, so shapes may be too.
+type shaper struct {
+	branches bool // with what is in branches of the schemas, such as anyOf
+	made     map[string]*shape
+}
 
 // of returns the shape of a value that all the schemas describe.
-func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
-	parts := gather(schemas, true)
+func (m *shaper) of(schemas ...*jsonschema.Schema) *shape {
+	parts := gather(m.branches, schemas...)
 	var key strings.Builder
 	for _, p := range parts {
 		key.WriteString(p.Location + "\n")
 	}
-	if s := m[key.String()]; s != nil {
+	if s := m.made[key.String()]; s != nil {
 		return s
 	}
 	s := &shape{parts: parts, members: make(map[string]*shape)}
-	m[key.String()] = s
+	m.made[key.String()] = s
 
 	inside := make(map[string][]*jsonschema.Schema)
 	var items []*jsonschema.Schema
@@ -56,6 +59,9 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 	for _, name := range slices.Sorted(maps.Keys(inside)) {
 		s.members[name] = m.of(inside[name]...)
 		s.names = append(s.names, name)
+		if s.members[name].value() != nil {
+			s.defaults = append(s.defaults, name)
+		}
 		for _, p := range s.members[name].parts {
 			other = append(other, extrasOf(p).alias...)
 		}
@@ -70,7 +76,7 @@ func (m shaper) of(schemas ...*jsonschema.Schema) *shape {
 // gather returns the schemas and those that they apply to the same value, each
 // once, sorted by location: those that always apply, and with branches also
 // those that may.
-func gather(schemas []*jsonschema.Schema, branches bool) []*jsonschema.Schema {
+func gather(branches bool, schemas ...*jsonschema.Schema) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
 	var add func(list ...*jsonschema.Schema)
