@@ -45,9 +45,7 @@ func ParseMember(only, file string, data []byte, idMember func(collection string
 	c := newParser(data, text)
 	c.editOf(before)
 	if d.strict = d.cut(c); !d.strict {
-		if b := blanked(data); b != nil {
-			text = b
-		}
+		text = plain(data)
 		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
 			return nil, broken(file, data, d)
 		}

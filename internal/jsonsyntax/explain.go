@@ -3,8 +3,6 @@ package jsonsyntax
 import (
 	"bytes"
 	"io"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,7 +24,7 @@ type Grammar struct {
 func (g Grammar) Explain(text []byte) (offset int, reason, unquoted string) {
 	e := &explainer{Grammar: g, text: text}
 	if g.Comments {
-		e.text = blank(bytes.Clone(text))
+		e.text = rawjson.Blanked(text)
 	}
 	if e.begin() {
 		e.read()
@@ -63,61 +61,6 @@ func (e *explainer) begin() bool {
 }
 
 const byteOrderMark = "\ufeff"
-
-// blank writes spaces over a byte order mark, comments and trailing commas, up to the
-// first error in a comment.
-func blank(text []byte) []byte {
-	fill := func(from, to int) {
-		for ; from < to; from++ {
-			if text[from] != '\n' {
-				text[from] = ' '
-			}
-		}
-	}
-	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
-		fill(0, len(byteOrderMark))
-	}
-	before, comma := byte(','), -1 // the latest token, and its offset if it is a comma after a value
-	for i := rawjson.SkipSpace(text, 0); i < len(text); i = rawjson.SkipSpace(text, i) {
-		if text[i] == '/' {
-			end := rawjson.SkipComment(text, i)
-			if end < 0 {
-				break
-			}
-			valid := i + validUTF8(text[i:end])
-			if fill(i, valid); valid < end {
-				break
-			}
-			i = end
-			continue
-		}
-		if (text[i] == '}' || text[i] == ']') && comma >= 0 {
-			text[comma] = ' '
-		}
-		comma = -1
-		if text[i] == ',' && !strings.ContainsRune("{[,:", rune(before)) {
-			comma = i
-		}
-		if before = text[i]; before == '"' {
-			i = rawjson.SkipString(text, i)
-		} else {
-			i++
-		}
-	}
-	return text
-}
-
-// validUTF8 returns the length of the UTF-8 that text begins with.
-func validUTF8(text []byte) int {
-	for i := 0; i < len(text); {
-		c, n := utf8.DecodeRune(text[i:])
-		if c == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(text)
-}
 
 // read reads the text up to its first error.
 func (e *explainer) read() {

@@ -102,7 +102,7 @@ func (e *explainer) explain(i int, state rune, before int) {
 		if strings.HasSuffix(s.states, "<") {
 			e.offset = before
 		}
-		if n := validUTF8(m[0]); n < len(m[0]) {
+		if n := rawjson.ValidUTF8(m[0]); n < len(m[0]) {
 			e.offset, s.text, m[0] = i+n, notUTF8, m[0][n:]
 		}
 		e.reason = e.expand(s.text, state, m, false)

@@ -97,6 +97,63 @@ func SkipGap(b []byte, i int) int {
 	return i
 }
 
+// Blanked returns data with spaces for a byte order mark, comments and trailing
+// commas, so that offsets are the same: a copy, or data itself if it has none of
+// these. Line breaks stay. Other invalid text stays invalid, as does a comment that
+// does not end or is not UTF-8.
+func Blanked(data []byte) []byte {
+	out := data[:len(data):len(data)]
+	blank := func(from, to int) {
+		if &out[0] == &data[0] {
+			out = bytes.Clone(data)
+		}
+		for i := from; i < to; i++ {
+			if out[i] != '\n' && out[i] != '\r' {
+				out[i] = ' '
+			}
+		}
+	}
+	i := 0
+	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
+		i = len(byteOrderMark)
+		blank(0, i)
+	}
+	before, comma := byte(','), -1 // the latest token, and its offset if it is a comma after a value
+	for i < len(data) {
+		c := data[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			i++
+			continue
+		case '/':
+			end := SkipComment(data, i)
+			if end < 0 {
+				return out
+			}
+			valid := i + ValidUTF8(data[i:end])
+			blank(i, valid)
+			if i = end; valid < end {
+				return out
+			}
+			continue
+		case '}', ']':
+			if comma >= 0 {
+				blank(comma, comma+1)
+			}
+		}
+		comma = -1
+		if c == ',' && before != '{' && before != '[' && before != ',' && before != ':' {
+			comma = i
+		}
+		if before = c; c == '"' {
+			i = SkipString(data, i)
+		} else {
+			i++
+		}
+	}
+	return out
+}
+
 // Begins returns the first byte of the value in a text with comments, 0 if there is none.
 func Begins(text []byte) byte {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))

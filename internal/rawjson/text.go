@@ -1,6 +1,10 @@
 package rawjson
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Show returns a value for a message, shortened as Shorten does.
 func Show(v jsontext.Value) string {
@@ -21,6 +25,18 @@ func Shorten(s string) string {
 		n++
 	}
 	return s
+}
+
+// ValidUTF8 returns the length of the UTF-8 that text begins with.
+func ValidUTF8(text []byte) int {
+	for i := 0; i < len(text); {
+		c, n := utf8.DecodeRune(text[i:])
+		if c == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(text)
 }
 
 // KindName returns the kind of v with its article, as in "an object".
