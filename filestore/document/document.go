@@ -226,7 +226,7 @@ func (d *Document) visit(text func([]byte), block func(*block)) {
 
 func (a *array) visit(text func([]byte), block func(*block)) {
 	text(a.head)
-	for memo, elems := range a.elems.SmallBlocks() {
+	for memo, elems := range a.elems.Blocks(false) {
 		block(blockOf(memo, elems))
 	}
 	text(a.tail)

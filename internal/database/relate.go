@@ -101,7 +101,7 @@ func (s *Snapshot) Relations(most int) (all []Relation) {
 		}
 		rules := s.schema.Member(c.name)
 		names := make(map[string]bool)
-		for _, name := range rules.Known() {
+		for _, name := range rules.Known {
 			_, alias := rules.Alias(name)
 			names[name] = !alias
 		}

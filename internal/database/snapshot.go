@@ -113,7 +113,7 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 // record of the block changes.
 func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], iter.Seq[*Record]] {
 	if c := s.byName[collection]; c.isArray() {
-		return c.records.Blocks()
+		return c.records.Blocks(true)
 	}
 	return func(func(*atomic.Pointer[any], iter.Seq[*Record]) bool) {}
 }

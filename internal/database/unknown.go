@@ -124,7 +124,7 @@ func (s *Snapshot) knownNames(collection string) (known []string) {
 	if c, err := s.array(collection); err == nil {
 		known = c.indexes.memberNames()
 	}
-	return append(known, s.schema.Member(collection).Known()...)
+	return append(known, s.schema.Member(collection).Known...)
 }
 
 // strictEmbed returns an error if a name is not a relation.

@@ -132,8 +132,8 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	if rules.Array != (kind == storage.Array) {
 		return r // rules for the other kind of resource
 	}
-	r.rules, r.About = rules, rules.Description()
-	for _, pointer := range rules.RecordLocations() {
+	r.rules, r.About = rules, rules.Description
+	for _, pointer := range rules.RecordLocations {
 		r.at = append(r.at, d.follow(pointer))
 	}
 	if len(r.at) == 1 && d.names[r.at[0]] == "" && (r.IDMember == "" || d.requires(r.at[0], r.IDMember)) {
@@ -203,7 +203,7 @@ func (d *describer) ruled(r *record) {
 			}
 		}
 	}
-	for _, name := range r.rules.Known() { // also in branches such as anyOf
+	for _, name := range r.rules.Known { // also in branches such as anyOf
 		if _, alias := r.rules.Alias(name); !alias && !slices.Contains(r.Members, name) {
 			r.Members = append(r.Members, name)
 		}

@@ -146,7 +146,7 @@ func (g *generator) restart() {
 	snap := g.tx.Snapshot()
 	g.root = newPlace(spell.Singular(g.collection), "", func() jsontext.Value { return pick(g, g.samples) })
 	g.doc = rawjson.Compact(snap.Schema().Text())
-	for _, at := range g.rules.RecordLocations() {
+	for _, at := range g.rules.RecordLocations {
 		g.read(g.root, rawjson.At(g.doc, at))
 	}
 	if len(g.samples) == 0 {

@@ -176,22 +176,18 @@ func (m *Map[V]) compact() {
 // All iterates over the values in order, with their places.
 func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 
-// Blocks iterates over the values in order, in blocks of at most 1,024. With each it
-// yields a place in which a reader may keep what it has computed of the block. Copies
-// share it until the block changes.
-func (m *Map[V]) Blocks() iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
+// Blocks iterates over the values in order, in blocks of at most 32 or, if large, of
+// 1,024: always the same for one Map and its copies. With each it yields a place in which
+// a reader may keep what it has computed of the block. Copies share it until the block
+// changes.
+func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
 	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
-		if t := &m.places; t.root != nil {
-			t.root.blocks(t.level, 1, yield)
+		level := 0
+		if large {
+			level = 1
 		}
-	}
-}
-
-// SmallBlocks is like Blocks, in blocks of at most 32. A Map is read by one of them only.
-func (m *Map[V]) SmallBlocks() iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
-	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
 		if t := &m.places; t.root != nil {
-			t.root.blocks(t.level, 0, yield)
+			t.root.blocks(t.level, level, yield)
 		}
 	}
 }

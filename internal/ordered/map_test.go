@@ -43,7 +43,7 @@ func (want model) check(t *testing.T, m *Map[int]) {
 		t.Fatalf("forward %v, backward %v", forward, backward)
 	}
 	n := 0
-	for memo, values := range m.Blocks() {
+	for memo, values := range m.Blocks(true) {
 		sum := 0
 		for v := range values {
 			if v != want[n].value {

@@ -15,7 +15,6 @@ import (
 type parser struct {
 	names  Names
 	q      Query
-	byName map[string]*term  // by the name of the parameter
 	byKey  map[string]*term  // by operator and path
 	added  []*term           // all terms that this parser added
 	sort   []string          // as in _sort
@@ -29,7 +28,7 @@ type parser struct {
 func newParser(q *Query, names Names) *parser {
 	p := &parser{
 		names: names, q: *q,
-		byName: make(map[string]*term), byKey: make(map[string]*term), paging: make(map[string]string),
+		byKey: make(map[string]*term), paging: make(map[string]string),
 	}
 	p.q.filter.parts = slices.Clone(q.filter.parts)
 	p.q.Named = slices.Clone(q.Named)
@@ -81,28 +80,25 @@ func (p *parser) path(parameter, name string) Path {
 
 // filter parses a filter.
 func (p *parser) filter(name, value string) error {
-	t := p.byName[name]
+	test := name
+	if list, ok := strings.CutSuffix(name, "[]"); ok && !p.names.Has(name) {
+		test = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+	}
+	op, to, err := p.test(test)
+	if err != nil {
+		return err
+	}
+	key := strconv.Itoa(int(op)) + rawjson.Pointer(to...)
+	t := p.byKey[key]
 	if t == nil {
-		test := name
-		if list, ok := strings.CutSuffix(name, "[]"); ok && !p.names.Has(name) {
-			test = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+		if op == opSearch && value == "" {
+			return nil
 		}
-		op, to, err := p.test(test)
-		if err != nil {
+		if t, err = p.count(&term{name: name, path: to, op: op}); err != nil {
 			return err
 		}
-		key := strconv.Itoa(int(op)) + rawjson.Pointer(to...)
-		if t = p.byKey[key]; t == nil {
-			if op == opSearch && value == "" {
-				return nil
-			}
-			if t, err = p.count(&term{name: name, path: to, op: op}); err != nil {
-				return err
-			}
-			p.q.filter.parts = append(p.q.filter.parts, &filter{term: t})
-			p.byKey[key] = t
-		}
-		p.byName[name] = t
+		p.q.filter.parts = append(p.q.filter.parts, &filter{term: t})
+		p.byKey[key] = t
 	}
 	values := []string{value}
 	if t.op == opIn {

@@ -199,33 +199,7 @@ func (r *Rules) CheckType(value jsontext.Value) []Fault {
 // Knows reports whether the rules describe the value at a path of a record.
 func (r *Rules) Knows(path []string) bool { return r.shape.has(path) }
 
-// Known returns the names of the known fields, followed by their aliases.
-func (r *Rules) Known() []string {
-	if r.shape == nil {
-		return nil
-	}
-	return r.shape.names
-}
-
 // IsList reports whether the rules describe the elements of a record's field.
 func (r *Rules) IsList(member string) bool {
 	return r.shape != nil && r.shape.members[member] != nil && r.shape.members[member].items != nil
-}
-
-// Description returns the description of the field, "" if it has none.
-func (r *Rules) Description() string {
-	if r.whole == nil {
-		return ""
-	}
-	return r.whole.Description
-}
-
-// RecordLocations returns JSON Pointers to the schemas of the records in
-// Schema.Text. Each of them describes every record.
-func (r *Rules) RecordLocations() []string {
-	var at []string
-	for _, sch := range r.record {
-		at = append(at, fragment(sch.Location))
-	}
-	return at
 }

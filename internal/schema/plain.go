@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -14,11 +15,7 @@ import (
 // plain returns a valid JSON value in the form that the validator expects:
 // objects as maps, numbers as json.Number.
 func plain(v jsontext.Value) any {
-	at := rawjson.SkipSpace(v, 0)
-	if at >= len(v) {
-		return nil
-	}
-	switch v[at] {
+	switch v.Kind() {
 	case '{':
 		obj := make(map[string]any)
 		for quoted, e := range rawjson.Members(v) {
@@ -32,15 +29,15 @@ func plain(v jsontext.Value) any {
 		}
 		return list
 	case '"':
-		return rawjson.Unquote(v[at:rawjson.SkipString(v, at)])
+		return rawjson.Unquote(bytes.TrimSpace(v))
 	case 't':
 		return true
 	case 'f':
 		return false
-	case 'n':
-		return nil
+	case '0':
+		return limited(string(bytes.TrimSpace(v)))
 	}
-	return limited(string(v[at:rawjson.SkipValue(v, at)]))
+	return nil
 }
 
 // limited returns a number that the validator can compare cheaply. It uses

@@ -90,7 +90,7 @@ func (x *extras) misplaced() *schemaMistake {
 
 // newRules returns the rules for a top-level field: whole describes it.
 func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
-	r := &Rules{at: at, whole: whole, shape: shape, plain: true}
+	r := &Rules{at: at, whole: whole, shape: shape, plain: true, Description: whole.Description}
 	for _, part := range shape.parts {
 		r.Array = r.Array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
 		r.plain = r.plain && extrasOf(part).bare
@@ -115,6 +115,10 @@ func (r *Rules) readRecord() *schemaMistake {
 	roles := onMember
 	if r.Array {
 		roles |= onUnique
+	}
+	r.Known = r.shape.names
+	for _, sch := range r.record {
+		r.RecordLocations = append(r.RecordLocations, fragment(sch.Location))
 	}
 	for _, part := range r.shape.parts {
 		x := extrasOf(part)

@@ -41,6 +41,9 @@ type Schema struct {
 // the zero value allows anything.
 type Rules struct {
 	Array            bool              // the field is a collection
+	Description      string            // of the field
+	Known            []string          // names of fields, sorted, then their aliases
+	RecordLocations  []string          // JSON Pointers into Schema.Text: each schema there describes every record
 	Aliases          map[string]string // names of fields by their aliases
 	Unique           []string          // fields whose values must be unique, sorted
 	References       []Reference       // sorted by field
@@ -174,12 +177,6 @@ func (s *Schema) Title() string {
 		return ""
 	}
 	return s.root.Title
-}
-
-// Faults returns what is wrong with a compact record, or singular resource, as
-// the body of a request.
-func (r *Rules) Faults(value jsontext.Value) []Fault {
-	return tidy(r.find(value, true))
 }
 
 // CanonicalPath replaces an alias as the first token of a path by the name of

@@ -140,7 +140,7 @@ func (d *apiDocument) operation(op jsontext.Value, tag string) jsontext.Value {
 func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value) {
 	if r.Kind != storage.Array {
 		v, err := d.snap.Value(r.Name)
-		if err != nil || d.snap.Schema().Member(r.Name).Faults(v) != nil {
+		if err != nil || d.snap.Schema().Member(r.Name).Check(v, v, nil) != nil {
 			return nil, nil
 		}
 		return v, nil
@@ -150,7 +150,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		if n++; n > 100 {
 			break
 		}
-		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Faults(e.Value) != nil {
+		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Check(e.Value, e.Value, nil) != nil {
 			continue
 		}
 		body = jsontext.Value("{")
