@@ -22,12 +22,10 @@ type term struct {
 	op   operator
 
 	values   []operand
-	keys     map[string]bool // the equality keys of more than manyValues values
+	keys     map[string]bool // the equality keys of the values, of an op that compares them
 	folded   [][]byte        // the values of an op that ignores case
 	raw      rawText         // of opSearch
 	patterns []*pattern      // of opLike
-	present  bool            // opExists with true
-	absent   bool            // opExists with false
 }
 
 // manyValues is the number of values up to which they are compared one by one.
@@ -55,33 +53,22 @@ func (t *term) add(value string) error {
 		}
 		t.patterns = append(t.patterns, p)
 	case opExists:
-		switch value {
-		case "true":
-			t.present = true
-		case "false":
-			t.absent = true
-		default:
+		if value != "true" && value != "false" {
 			return &Error{Parameter: t.name, Detail: "exists must be true or false"}
 		}
 	}
-	t.values = append(t.values, newOperand(value))
-	return nil
-}
-
-// finish prepares t for matching after the last value.
-func (t *term) finish() {
+	o := newOperand(value)
+	t.values = append(t.values, o)
 	switch t.op {
-	case opEq, opIn, opNe, opContains:
-		if len(t.values) <= manyValues {
-			return
+	case opEq, opIn, opNe, opContains, opRefers:
+		if t.keys == nil {
+			t.keys = make(map[string]bool)
 		}
-		t.keys = make(map[string]bool, len(t.values))
-		for _, o := range t.values {
-			for _, k := range o.keys() {
-				t.keys[k] = true
-			}
+		for _, k := range o.keys() {
+			t.keys[k] = true
 		}
 	}
+	return nil
 }
 
 // sign returns -1 for lt and lte, 1 for gt and gte.
@@ -94,7 +81,7 @@ func (t *term) sign() int {
 
 // equalTo reports whether the scalar v equals one of the values.
 func (t *term) equalTo(v jsontext.Value) bool {
-	if t.keys != nil {
+	if len(t.values) > manyValues {
 		return slices.ContainsFunc(EqualityKeys(v), func(k string) bool { return t.keys[k] })
 	}
 	return slices.ContainsFunc(t.values, func(o operand) bool { return o.equals(v) })

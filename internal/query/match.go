@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -81,7 +82,7 @@ func (m *Matcher) satisfies(t *term, v jsontext.Value) bool {
 	found = found && v.Kind() != 'n'
 	switch {
 	case t.op == opExists:
-		return !(t.present && !found) && !(t.absent && found)
+		return !slices.ContainsFunc(t.values, func(o operand) bool { return (o.text[0] == 't') != found })
 	case t.op == opNe:
 		return found && !anyScalar(v, t.equalTo)
 	case v == nil:

@@ -16,7 +16,6 @@ type parser struct {
 	names  Names
 	q      Query
 	byKey  map[string]*term  // by operator and path
-	added  []*term           // all terms that this parser added
 	sort   []string          // as in _sort
 	order  []string          // as in _order
 	paging map[string]string // the values of the parameters for paging
@@ -120,7 +119,6 @@ func (p *parser) count(t *term) (*term, error) {
 	if p.q.terms++; p.q.terms > maxTerms {
 		return nil, &Error{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
 	}
-	p.added = append(p.added, t)
 	return t, nil
 }
 
@@ -193,9 +191,6 @@ func (p *parser) query() (*Query, error) {
 	}
 	if err := p.page(); err != nil {
 		return nil, err
-	}
-	for _, t := range p.added {
-		t.finish()
 	}
 	slices.SortStableFunc(p.q.filter.parts, func(a, b *filter) int { return cmp.Compare(a.cost(), b.cost()) })
 	return &p.q, nil

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,7 +68,8 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 // Referring returns q narrowed to the records whose field is id.
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
-	t := &term{name: member, path: Path{member}, op: opRefers, values: []operand{newOperand(id)}}
+	t := &term{name: member, path: Path{member}, op: opRefers}
+	t.add(id) // one value is not too many
 	n.filter.parts = slices.Concat([]*filter{{term: t}}, q.filter.parts)
 	return &n
 }
@@ -80,11 +82,7 @@ func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || t.op != opEq && t.op != opIn && t.op != opRefers {
 			continue
 		}
-		var keys []string
-		for _, o := range t.values {
-			keys = append(keys, o.keys()...)
-		}
-		if !yield(t.path[0], keys) {
+		if !yield(t.path[0], slices.Collect(maps.Keys(t.keys))) {
 			return
 		}
 	}
