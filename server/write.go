@@ -92,7 +92,7 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 		filled, found := jsontext.Value("{"), false
 		for quoted, value := range rawjson.Members(object) {
 			name := rawjson.Unquote(quoted)
-			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Alias(name); name == key || isAlias && canonical == key {
+			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Aliases[name]; name == key || isAlias && canonical == key {
 				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
 					return nil, problem.WrongShapeAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
 				}
@@ -207,7 +207,7 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 	own := make(map[string]bool)       // names that are not aliases
 	for quoted := range rawjson.Members(sent) {
 		name := rawjson.Unquote(quoted)
-		if canonical, ok := req.db.Schema().Member(collection).Alias(name); ok {
+		if canonical, ok := req.db.Schema().Member(collection).Aliases[name]; ok {
 			spelled[canonical] = name
 		} else {
 			own[name] = true

@@ -112,7 +112,8 @@ type names struct {
 
 func (n names) Has(name string) bool { return n.snap.Occurs(n.collection, name) }
 func (n names) Alias(name string) (string, bool) {
-	return n.snap.schema.Member(n.collection).Alias(name)
+	canonical, ok := n.snap.schema.Member(n.collection).Aliases[name]
+	return canonical, ok
 }
 
 // NewQuery parses the parameters of a URL: see query.Parse.

@@ -66,7 +66,7 @@ func TestQueryRefused(t *testing.T) {
 		{query: `_where={"n":{"eq":{}}}`, parameter: "_where/n/eq", detail: "not with an object"},
 		{query: `_where={"n":{"exists":1}}`, parameter: "_where/n/exists", detail: "true or false"},
 		{query: `_where={"s":{"like":"("}}`, parameter: "_where/s/like", detail: "RE2"},
-		{query: "_where=" + strings.Repeat(`{"not":`, 40) + "{}" + strings.Repeat("}", 40), parameter: "_where", detail: "levels deep"},
+		{query: "_where=" + strings.Repeat(`{"not":`, 300) + "{}" + strings.Repeat("}", 300), parameter: "_where", detail: "at most 256 conditions"},
 		{query: `_where={"or":[` + strings.Repeat("{},", 300) + "{}]}", parameter: "_where", detail: "at most 256"},
 		{query: `_where={"n":{"in":[1` + strings.Repeat(",1", 1000) + "]}}", parameter: "_where/n/in", detail: "at most 1000 values"},
 		{query: "n:in=1" + strings.Repeat(",1", 1000), parameter: "n:in", detail: "at most 1000 values"},

@@ -102,7 +102,7 @@ func (s *Snapshot) Relations(most int) (all []Relation) {
 		rules := s.schema.Member(c.name)
 		names := make(map[string]bool)
 		for _, name := range rules.Known {
-			_, alias := rules.Alias(name)
+			_, alias := rules.Aliases[name]
 			names[name] = !alias
 		}
 		n := 0

@@ -204,7 +204,7 @@ func (d *describer) ruled(r *record) {
 		}
 	}
 	for _, name := range r.rules.Known { // also in branches such as anyOf
-		if _, alias := r.rules.Alias(name); !alias && !slices.Contains(r.Members, name) {
+		if _, alias := r.rules.Aliases[name]; !alias && !slices.Contains(r.Members, name) {
 			r.Members = append(r.Members, name)
 		}
 	}

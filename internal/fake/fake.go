@@ -181,7 +181,7 @@ func (g *generator) record() (r *database.Record, err error) {
 
 // member makes the value of a field of the record itself, nil to leave it out.
 func (g *generator) member(f *place) jsontext.Value {
-	_, alias := g.rules.Alias(f.name)
+	_, alias := g.rules.Aliases[f.name]
 	isStamp := slices.ContainsFunc(g.rules.Stamps, func(s schema.Stamp) bool { return s.Member == f.name })
 	isID := f.name == g.tx.Snapshot().IDMember(g.collection) && (g.rules.ReadOnlyID() || f.patterns == nil) // else its form is not known to the service
 	ids, refers := g.refs[f.name]

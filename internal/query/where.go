@@ -11,11 +11,8 @@ import (
 	"pickup/internal/spell"
 )
 
-// Limits of a condition, in addition to the limits of the query.
-const (
-	maxWhereDepth = 32
-	maxWhereParts = 256
-)
+// maxWhereParts limits a condition, in addition to the limits of the query.
+const maxWhereParts = 256
 
 // where adds a condition to the query: an object whose fields must all match.
 //
@@ -41,7 +38,7 @@ func (p *parser) where(v jsontext.Value) error {
 	default:
 		return &Error{Parameter: "_where", Detail: "this is " + rawjson.KindName(v) + "; " + mistake}
 	}
-	f, err := p.condition(v, nil, "", 0)
+	f, err := p.condition(v, nil, "")
 	if err != nil {
 		return err
 	}
@@ -55,17 +52,14 @@ func refuse(at, format string, args ...any) error {
 
 // condition parses an object whose fields are conditions, on the value at the
 // path within if that is not empty. at is the pointer of the object.
-func (p *parser) condition(v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, error) {
 	f := new(filter)
 	if p.parts++; p.parts > maxWhereParts {
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
-	if depth > maxWhereDepth {
-		return nil, refuse(at, "conditions nest at most %d levels deep", maxWhereDepth)
-	}
 	for quoted, value := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		part, err := p.member(name, value, within, at+rawjson.Pointer(name), depth)
+		part, err := p.member(name, value, within, at+rawjson.Pointer(name))
 		if err != nil {
 			return nil, err
 		}
@@ -79,15 +73,15 @@ func (p *parser) condition(v jsontext.Value, within Path, at string, depth int) 
 }
 
 // field parses one field of a condition.
-func (p *parser) member(name string, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+func (p *parser) member(name string, v jsontext.Value, within Path, at string) (*filter, error) {
 	switch name {
 	case "and", "or":
-		return p.list(name == "or", v, within, at, depth)
+		return p.list(name == "or", v, within, at)
 	case "not":
 		if v.Kind() != '{' {
 			return nil, refuse(at, "not takes a condition, which is an object")
 		}
-		f, err := p.condition(v, within, at, depth+1)
+		f, err := p.condition(v, within, at)
 		if err == nil {
 			f.not = true
 		}
@@ -103,7 +97,7 @@ func (p *parser) member(name string, v jsontext.Value, within Path, at string, d
 	}
 	switch v.Kind() {
 	case '{':
-		return p.condition(v, p.to(within, name), at, depth+1)
+		return p.condition(v, p.to(within, name), at)
 	case '[':
 		return nil, refuse(at, "a list needs the operator in: {%q:{\"in\":%s}}", rawjson.Shorten(name), rawjson.Show(v))
 	}
@@ -126,7 +120,7 @@ func (p *parser) to(within Path, name string) Path {
 }
 
 // list parses the list of an "and" or an "or".
-func (p *parser) list(any bool, v jsontext.Value, within Path, at string, depth int) (*filter, error) {
+func (p *parser) list(any bool, v jsontext.Value, within Path, at string) (*filter, error) {
 	f := &filter{any: any}
 	if v.Kind() != '[' {
 		return nil, refuse(at, "and and or take a list of conditions")
@@ -136,7 +130,7 @@ func (p *parser) list(any bool, v jsontext.Value, within Path, at string, depth 
 		if e.Kind() != '{' {
 			return nil, refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
 		}
-		part, err := p.condition(e, within, at, depth+1)
+		part, err := p.condition(e, within, at)
 		if err != nil {
 			return nil, err
 		}

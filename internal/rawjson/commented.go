@@ -2,7 +2,6 @@ package rawjson
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -37,45 +36,21 @@ func At(v jsontext.Value, pointer string) jsontext.Value {
 // find returns the index of the item that pointer leads to, name included, and the
 // index of its value. If there is no such item it returns the nearest one around it.
 func find(data []byte, pointer string) (at, value int, ok bool) {
-	value = SkipGap(data, len(data)-len(bytes.TrimPrefix(data, []byte(byteOrderMark))))
+	v := Blanked(data)
+	value = SkipSpace(v, 0)
 	at = value
 	for token := range jsontext.Pointer(pointer).Tokens() {
-		if at, value, ok = into(data, at, value, token); !ok {
+		name, next := memberAt(v, value, token)
+		if next < 0 {
+			next = ElementAt(v, value, token)
+			name = next
+		}
+		if next < 0 {
 			return at, value, false
 		}
+		at, value = name, next
 	}
-	return at, value, value < len(data)
-}
-
-// into returns the indexes of the item that token means in the list at value, or at and
-// value without one.
-func into(data []byte, at, value int, token string) (_, _ int, ok bool) {
-	if value >= len(data) || data[value] != '{' && data[value] != '[' {
-		return at, value, false
-	}
-	i, isObject := value, data[value] == '{'
-	for n := 0; ; n++ {
-		i = SkipGap(data, i+1)
-		if i >= len(data) || data[i] == Closing(data[value]) {
-			return at, value, false
-		}
-		start, found := i, false
-		if isObject {
-			i = SkipString(data, i)
-			if data[start] != '"' || i-start < 2 {
-				return at, value, false
-			}
-			found = NameIs(data[start:i], token)
-			i = SkipGap(data, i)   // the colon
-			i = SkipGap(data, i+1) // the value
-		} else {
-			found = strconv.Itoa(n) == token
-		}
-		if found {
-			return start, i, true
-		}
-		i = SkipCommented(data, i) - 1
-	}
+	return at, value, value < len(v)
 }
 
 // SkipGap returns the index just past the white space, comments and commas at i.

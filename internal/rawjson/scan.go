@@ -146,15 +146,21 @@ func Member(v []byte, name string) (value jsontext.Value, ok bool) {
 // not begin an object. Callers that look for something within the value can
 // continue from the index, so a path is followed in one pass over the text.
 func MemberAt(v []byte, i int, name string) int {
+	_, value := memberAt(v, i, name)
+	return value
+}
+
+// memberAt is MemberAt with the index of the name.
+func memberAt(v []byte, i int, name string) (at, value int) {
 	for i = firstItem(v, i, '{'); i < len(v) && v[i] == '"'; {
 		nameEnd := SkipString(v, i)
 		value := memberValue(v, nameEnd)
 		if NameIs(v[i:nameEnd], name) {
-			return value
+			return i, value
 		}
 		i = SkipComma(v, SkipValue(v, value))
 	}
-	return -1
+	return -1, -1
 }
 
 // ElementAt returns the index of the element with an index as RFC 6901 spells it,

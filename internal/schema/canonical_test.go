@@ -54,10 +54,10 @@ func TestCanonicalNames(t *testing.T) {
 			wantFaults(t, faults, tt.faults...)
 		})
 	}
-	if name, ok := s.Member("a").Alias("driver_id"); name != "driverId" || !ok {
+	if name, ok := s.Member("a").Aliases["driver_id"]; name != "driverId" || !ok {
 		t.Errorf("driver_id means %q", name)
 	}
-	if name, ok := s.Member("a").Alias("driverId"); ok {
+	if name, ok := s.Member("a").Aliases["driverId"]; ok {
 		t.Errorf("driverId means %q", name)
 	}
 }

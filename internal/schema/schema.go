@@ -44,7 +44,7 @@ type Rules struct {
 	Description      string            // of the field
 	Known            []string          // names of fields, sorted, then their aliases
 	RecordLocations  []string          // JSON Pointers into Schema.Text: each schema there describes every record
-	Aliases          map[string]string // names of fields by their aliases
+	Aliases          map[string]string // names of fields by their aliases, such as "driverId" by "driverID"
 	Unique           []string          // fields whose values must be unique, sorted
 	References       []Reference       // sorted by field
 	RequiredOnCreate []string          // fields of a new record in addition to those in "required"
@@ -83,13 +83,6 @@ func (s *Schema) Member(name string) *Rules {
 		return noRules
 	}
 	return s.rules[name]
-}
-
-// Alias returns the field that name is an alias of, such as "driverId" for
-// "driverID". It reports false if name is not an alias.
-func (r *Rules) Alias(name string) (canonical string, ok bool) {
-	canonical, ok = r.Aliases[name]
-	return canonical, ok
 }
 
 // ReadOnlyID reports whether the service alone makes the ids.
@@ -183,7 +176,7 @@ func (s *Schema) Title() string {
 // its field.
 func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
-		if canonical, ok := r.Alias(path[0]); ok {
+		if canonical, ok := r.Aliases[path[0]]; ok {
 			path[0] = canonical
 		}
 	}

@@ -131,7 +131,7 @@ func TestSchemaOfNothing(t *testing.T) {
 	if none.Collections() != nil || none.Member("a").Unique != nil || none.Member("a").ReadOnlyID() {
 		t.Error("a nil schema has rules")
 	}
-	if _, ok := none.Member("a").Alias("b"); ok {
+	if _, ok := none.Member("a").Aliases["b"]; ok {
 		t.Error("a nil schema has an alias")
 	}
 	v, sent, faults := none.Member("a").Canonical(record)
