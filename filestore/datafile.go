@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,7 +33,7 @@ func (f *dataFile) keyBy() {
 	doc := f.doc.KeyedBy(f.o.ids)
 	if f.target.doc == f.doc {
 		f.target.doc = doc
-	} else {
+	} else if f.target.doc != nil {
 		f.target.doc = f.target.doc.KeyedBy(f.o.ids)
 	}
 	f.doc = doc
@@ -61,44 +60,6 @@ func (f *dataFile) work() time.Duration {
 		return pollOnly
 	}
 	return pollEvery
-}
-
-// commit makes the document with changes durable, and the contents. next is that document,
-// or nil.
-func (f *dataFile) commit(ctx context.Context, base storage.Rev, changes []storage.Change, next *document.Document) error {
-	for begin, again := f.o.now(), false; ; again = true {
-		// Collect edits that were finished in displaced files.
-		f.collectLateEdits()
-		// Load an edit of the file itself. An edit is a conflict.
-		if err := f.waitReadable(ctx); err != nil {
-			return err
-		}
-		if base != f.store.rev {
-			return fmt.Errorf("%w: %s was edited", storage.ErrConflict, f.path)
-		}
-		if again && f.o.now().Sub(begin) > graceWrite {
-			return fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, f.path)
-		}
-		if len(changes) == 0 && f.known.Info != nil {
-			return nil // the file has these contents
-		}
-		if next == nil {
-			var err error
-			if next, err = f.doc.Apply(changes); err != nil {
-				return err
-			}
-		}
-		// Write the document, and begin again if another program saved the file.
-		if !f.o.Ephemeral {
-			if err := f.write(next); errors.Is(err, errMovedOn) {
-				continue
-			} else if err != nil {
-				return err
-			}
-		}
-		f.doc = next
-		return nil
-	}
 }
 
 // close releases the locks and removes the dot files. It waits for editors until 2 s

@@ -147,7 +147,7 @@ func (f *dataFile) collectLateEdit(d *displacedFile) (gone bool) {
 // mergeLateEdit merges an edit that was finished in d after d was displaced. It
 // reports whether d has become a conflict copy.
 func (f *dataFile) mergeLateEdit(d *displacedFile, data []byte, state disk.State) (gone bool) {
-	edited, err := f.parse(data)
+	edited, err := f.parse(data, nil)
 	if err != nil {
 		return f.renameToConflict(d.path, "an edit of %s that was cut off")
 	}

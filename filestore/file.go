@@ -97,17 +97,17 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 }
 
 // parse parses a text of the file. An array is the collection that the file is named for,
-// if it is so from the start.
-func (f *file) parse(data []byte) (*document.Document, error) {
+// if it is so from the start. before is what the text is an edit of, or nil.
+func (f *file) parse(data []byte, before *document.Document) (*document.Document, error) {
 	member := f.member
 	if !f.opened && member == "" && rawjson.Begins(data) == '[' {
 		member = MemberOf(f.path)
 	}
-	return document.ParseMember(member, f.path, data, f.o.ids, nil)
+	return document.ParseMember(member, f.path, data, f.o.ids, before)
 }
 
 func (f *file) parses(data []byte) bool {
-	_, err := f.parse(data)
+	_, err := f.parse(data, nil)
 	return err == nil
 }
 

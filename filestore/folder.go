@@ -196,8 +196,11 @@ func (s *Store) place(member string) (int, bool) {
 	return slices.BinarySearchFunc(s.files, member, func(f *dataFile, member string) int { return cmp.Compare(f.member, member) })
 }
 
-// find returns the file of a member, or nil.
+// find returns the file with a member, or nil. A store of one file has all members in it.
 func (s *Store) find(member string) *dataFile {
+	if s.folder == nil {
+		return s.files[0]
+	}
 	if i, ok := s.place(member); ok {
 		return s.files[i]
 	}

@@ -192,9 +192,13 @@ func (w *inPlace) applyVerdict(f *os.File, v verdict) error {
 		}
 		w.o.Log.Error(fmt.Sprintf(v.why+" is not kept", w.path), "bytes", len(v.keep), "sha256", fmt.Sprintf("%x", sha256.Sum256(v.keep)))
 	}
-	doc, err := w.parse(v.text)
+	doc, err := w.parse(v.text, nil)
 	if err != nil {
 		return err
 	}
-	return w.overwrite(f, doc, v.record)
+	if err = w.overwrite(f, doc, v.record); err == nil {
+		w.doc = doc
+		w.known, err = w.o.sys.Identify(f, w.real, doc.Sum())
+	}
+	return err
 }

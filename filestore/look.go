@@ -47,8 +47,12 @@ func (r *readState) isSaving(now time.Time) bool {
 // says why the file cannot be read now; the contents then stay as they are.
 func (f *dataFile) look() error {
 	if f.inPlace.halfWritten {
-		if _, err := f.inPlace.redo(nil); err != nil {
+		mended, err := f.inPlace.redo(nil)
+		if err != nil {
 			return f.unreadable(disk.State{}, err)
+		}
+		if mended {
+			f.takeOver(f.target.doc, f.known)
 		}
 	}
 	info, err := f.o.sys.Stat(f.path)
@@ -92,11 +96,11 @@ func (f *dataFile) look() error {
 		f.touched(c)
 		return nil
 	}
-	doc, err := f.parseEdit(data)
+	doc, err := f.parse(data, f.doc)
 	if err != nil && f.doc == nil && !f.canWrite() {
 		// Another server is writing the file, or it is read-only: leave it as it is.
 		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {
-			doc, err = f.parse(v.text)
+			doc, err = f.parse(v.text, nil)
 		}
 	}
 	if err != nil {
@@ -107,13 +111,6 @@ func (f *dataFile) look() error {
 	}
 	f.takeOver(doc, c)
 	return nil
-}
-
-func (f *dataFile) parseEdit(data []byte) (*document.Document, error) {
-	if f.doc == nil {
-		return f.parse(data)
-	}
-	return document.ParseEdit(f.path, data, f.o.ids, f.doc)
 }
 
 // isBlank reports whether data is white space.

@@ -231,7 +231,7 @@ func (f *dataFile) firstLoad(ctx context.Context) error {
 
 // begin creates the file, or fills an empty one, with Options.Initial.
 func (f *dataFile) begin() error {
-	doc, err := f.parse(f.o.Initial)
+	doc, err := f.parse(f.o.Initial, nil)
 	if err != nil {
 		return err
 	}

@@ -128,12 +128,8 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]stora
 	if s.o.ReadOnly {
 		return 0, fmt.Errorf("%w: %s is served without writing", storage.ErrReadOnly, s.path)
 	}
-	changes, merged, err := slices.Concat(updates...), false, error(nil)
-	if s.folder != nil {
-		merged, err = s.commitFiles(ctx, base, changes)
-	} else {
-		err = s.files[0].commit(ctx, base, changes, nil)
-	}
+	changes := slices.Concat(updates...)
+	merged, err := s.commit(ctx, base, changes)
 	if err != nil {
 		return 0, err
 	}
@@ -222,14 +218,8 @@ func (s *Store) Places(pointers []string) []storage.Place {
 	places, at := make([]storage.Place, len(pointers)), make(map[in][]int) // the indexes of pointers
 	s.mu.Lock()
 	for i, p := range pointers {
-		path := rawjson.SplitPointer(p)
-		var f *dataFile
-		if s.folder == nil {
-			f = s.files[0]
-		} else if len(path) > 0 {
-			f = s.find(path[0])
-		}
-		if f != nil {
+		name := append(rawjson.SplitPointer(p), "")[0]
+		if f := s.find(name); f != nil {
 			at[in{f.path, f.doc}] = append(at[in{f.path, f.doc}], i)
 		}
 	}

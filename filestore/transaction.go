@@ -34,22 +34,51 @@ type part struct {
 
 const redoName = ".redo"
 
-// commitFiles makes changes of the files of a folder durable, and the contents. It reports
-// whether edits were merged into them.
-func (s *Store) commitFiles(ctx context.Context, base storage.Rev, changes []storage.Change) (merged bool, err error) {
-	// Load edits of the files. An edit is a conflict.
+// commit makes changes durable, and the contents. It reports whether edits were merged into
+// them.
+func (s *Store) commit(ctx context.Context, base storage.Rev, changes []storage.Change) (merged bool, err error) {
+	for begin, again := s.o.now(), false; ; again = true {
+		parts, err := s.plan(ctx, base, changes)
+		switch {
+		case err != nil:
+			return false, err
+		case again && s.o.now().Sub(begin) > graceWrite:
+			return false, fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, s.path)
+		case s.o.Ephemeral:
+			s.keep(parts)
+		case len(parts) == 1 && parts[0].file != nil && parts[0].next != nil:
+			err = parts[0].file.write(parts[0].next)
+		case len(parts) > 0:
+			merged, err = s.commitParts(ctx, parts)
+		}
+		if err == nil {
+			s.show(parts)
+		}
+		s.release(parts)
+		if !errors.Is(err, errMovedOn) { // by another program, which saved a file
+			return merged, err
+		}
+	}
+}
+
+// plan returns the parts of a commit. An edit of a file is a conflict.
+func (s *Store) plan(ctx context.Context, base storage.Rev, changes []storage.Change) (parts []*part, err error) {
+	// Collect edits that were finished in displaced files, and load edits of the files.
 	for _, f := range s.files {
 		f.collectLateEdits()
 	}
 	if err := s.lookLocked(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
-	var parts []*part
+	if s.folder == nil {
+		parts = []*part{{file: s.files[0]}}
+	}
 	for _, ch := range changes {
-		i := slices.IndexFunc(parts, func(p *part) bool { return p.Member == ch.Collection })
+		f := s.find(ch.Collection)
+		i := slices.IndexFunc(parts, func(p *part) bool { return p.file == f && (f != nil || p.Member == ch.Collection) })
 		if i < 0 {
 			i = len(parts)
-			parts = append(parts, &part{Member: ch.Collection, file: s.find(ch.Collection)})
+			parts = append(parts, &part{Member: ch.Collection, file: f})
 		}
 		parts[i].changes = append(parts[i].changes, ch)
 	}
@@ -65,31 +94,16 @@ func (s *Store) commitFiles(ctx context.Context, base storage.Rev, changes []sto
 		}
 	}
 	if base != s.rev {
-		return false, fmt.Errorf("%w: %s was edited", storage.ErrConflict, s.path)
+		return nil, fmt.Errorf("%w: %s was edited", storage.ErrConflict, s.path)
 	}
 	for _, p := range parts {
 		if err == nil {
 			err = s.apply(p)
 		}
 	}
-	if err != nil {
-		return false, err
-	}
-	parts = slices.DeleteFunc(parts, func(p *part) bool {
-		return p.file == nil && p.next == nil || p.file != nil && p.next == p.file.doc
-	})
-	switch {
-	case len(parts) == 0:
-		return false, nil
-	case s.o.Ephemeral:
-		for _, p := range parts {
-			s.keep(p)
-		}
-		return false, nil
-	case len(parts) == 1 && parts[0].file != nil && parts[0].next != nil:
-		return false, parts[0].file.commit(ctx, base, changes, parts[0].next)
-	}
-	return s.commitParts(ctx, parts)
+	return slices.DeleteFunc(parts, func(p *part) bool {
+		return p.file == nil && p.next == nil || p.file != nil && p.next == p.file.doc && p.file.known.Info != nil
+	}), err
 }
 
 // apply sets p.next to the document to which its changes lead.
@@ -97,6 +111,10 @@ func (s *Store) apply(p *part) (err error) {
 	changes := p.changes
 	if p.file != nil {
 		p.next = p.file.doc
+	}
+	if s.folder == nil {
+		p.next, err = p.next.Apply(changes)
+		return err
 	}
 	for i, ch := range slices.Backward(changes) {
 		if ch.ID == "" && ch.Value == nil { // what was before does not matter
@@ -140,18 +158,14 @@ func (s *Store) apply(p *part) (err error) {
 	return nil
 }
 
-// keep makes a part in memory only.
-func (s *Store) keep(p *part) {
-	switch {
-	case p.next == nil:
-		s.drop(p.file)
-	case p.file == nil:
-		f := s.fileOf(p.Member)
-		f.doc, f.target.doc, f.known = p.next, p.next, disk.State{Sum: checksum.Of()}
-		i, _ := s.place(p.Member)
-		s.setFiles(slices.Insert(slices.Clone(s.files), i, f))
-	default:
-		p.file.doc = p.next
+// keep makes parts in memory only.
+func (s *Store) keep(parts []*part) {
+	for _, p := range parts {
+		if p.file == nil {
+			p.file = s.fileOf(p.Member)
+			p.file.known.Sum = checksum.Of()
+		}
+		p.file.target.doc = p.next
 	}
 }
 
@@ -167,7 +181,6 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 			p.New, p.Size = new(p.next.Sum()), p.next.Size()
 		}
 	}
-	defer s.release(parts)
 	// Make the record durable.
 	if err = s.writeRecord(parts); err == nil {
 		// Write each file in its way.
@@ -180,14 +193,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 	if failed := s.dropRecord(); failed != nil {
 		return false, failed
 	}
-	if errors.Is(err, errMovedOn) {
-		return false, fmt.Errorf("%w: %s was edited", storage.ErrConflict, s.path)
-	}
-	if err != nil {
-		return false, s.folder.refuse(err)
-	}
-	s.showWritten(parts)
-	return merged, nil
+	return merged, s.folder.refuse(err)
 }
 
 // complete writes the parts of a commit that is decided. It sets half if it has failed in the
@@ -195,7 +201,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err error) {
 	for i, p := range parts {
 		edited, err := s.completePart(ctx, p)
-		for n := 0; i > 0 && n < 10 && isAny(err, errMovedOn, storage.ErrBusy); n++ { // an edit is being saved
+		for n := 0; (i > 0 || s.folder.half) && n < 10 && isAny(err, errMovedOn, storage.ErrBusy); n++ { // an edit is being saved
 			s.o.nap(retryAfter)
 			edited, err = s.completePart(ctx, p)
 		}
@@ -226,7 +232,11 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 	f, base := p.file, (*document.Document)(nil)
 	if f != nil {
 		base = f.doc
-		err = f.lookAgain(p.next)
+		if err = f.look(); err != nil {
+			err = f.unusable(err)
+		} else if p.New != nil && f.known.Sum == *p.New {
+			f.doc = base // it is shown with the others
+		}
 	} else {
 		f = s.fileOf(p.Member)
 		p.file = f
@@ -270,43 +280,18 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 
 var errUnkept = errors.New("a conflict copy cannot be written")
 
-// lookAgain looks at the file of a commit that is decided. If next is in the file, it is not
-// shown yet, because other files may not have theirs.
-func (f *dataFile) lookAgain(next *document.Document) (err error) {
-	if f.inPlace.halfWritten {
-		_, err = f.inPlace.redo(nil)
-	} else if info, err := f.o.sys.Stat(f.path); err == nil && f.known.Untouched(info) {
-		return nil
-	}
-	if err == nil {
-		var state disk.State
-		switch _, state, err = f.read(f.path); {
-		case errors.Is(err, fs.ErrNotExist):
-			return err
-		case err == nil && next != nil && state.Sum == next.Sum():
-			f.known, f.target.doc = state, next
-		case err == nil && state.Sum != f.known.Sum:
-			err = f.look()
-		}
-	}
-	if err != nil {
-		err = f.unusable(err)
-	}
-	return err
-}
-
-// showWritten makes what was written to the files the contents.
-func (s *Store) showWritten(parts []*part) {
+// show makes what was written to the files the contents.
+func (s *Store) show(parts []*part) {
 	for _, f := range s.files {
-		if !f.unsynced {
-			f.doc = f.target.doc
-		}
-		if f.known.Info == nil {
+		switch {
+		case f.target.doc == nil:
 			s.drop(f)
+		case !f.unsynced:
+			f.doc = f.target.doc
 		}
 	}
 	for _, p := range parts {
-		if i, served := s.place(p.Member); p.next != nil && p.file != nil && !served {
+		if i, served := s.place(p.Member); s.folder != nil && p.next != nil && p.file != nil && !served {
 			p.file.doc, p.file.opened = p.file.target.doc, true
 			s.setFiles(slices.Insert(slices.Clone(s.files), i, p.file))
 		}
@@ -328,7 +313,7 @@ func (t *target) unlink() error {
 		return errMovedOn
 	}
 	t.displaced.keep(name, t.known, t.doc)
-	t.known = disk.State{Sum: checksum.Of()}
+	t.known, t.doc = disk.State{Sum: checksum.Of()}, nil
 	return nil
 }
 
@@ -419,7 +404,7 @@ func (s *Store) redo(ctx context.Context) error {
 		s.folder.warn("a change of several files of %s that was interrupted has been completed", s.path)
 	}
 	if s.folder.opened {
-		s.showWritten(parts)
+		s.show(parts)
 		s.editedLocked()
 	}
 	return nil

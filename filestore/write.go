@@ -19,7 +19,7 @@ type target struct {
 	mode      mode               // how the file is written; nil: it is not
 	inPlace   inPlace            // the way that keeps the file
 	known     disk.State         // of the file, as far as the store knows
-	doc       *document.Document // the content of the file in that state
+	doc       *document.Document // the content of the file in that state; nil: a commit has removed the file
 	unsynced  bool               // a sync failed, so that doc may not be durable
 	syncLater bool               // the directory is synced after a write of several files
 	like      os.FileInfo        // gives a new file its permissions; nil: there was no file yet
