@@ -83,8 +83,7 @@
 //  1. The record is whole. If each sector of the text is the old one, the new one
 //     or zero, the write is completed. Otherwise another program edited the file,
 //     and the edit wins if it parses.
-//  2. The text up to the first NUL parses, and the rest can be the rest of a record.
-//     The file is cut off there: the change was not acknowledged, so the old and the
+//  2. The text up to the first NUL, which no JSON has, parses. The file is cut off there: the change was not acknowledged, so the old and the
 //     new document are both right. The rest becomes a conflict copy, or the log has its
 //     length and SHA-256, unless it is all zeros or begins with the first line of a
 //     record of this document.

@@ -151,10 +151,10 @@ func (f *file) checkWriters(path string) error {
 }
 
 // create writes a new file at path, durably. It leaves nothing if it fails.
-func (f *file) create(path string, write func(w *disk.Writer)) error {
+func (f *file) create(path string, perm os.FileMode, write func(w *disk.Writer)) error {
 	sys := &f.o.sys
 	sys.Remove(path) // left by a crash
-	open, err := sys.Open(path, disk.CreateNew, 0o600)
+	open, err := sys.Open(path, disk.CreateNew, perm)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ const conflict = ".conflict-"
 // the permissions of the file, as far as permitted, because it may replace it.
 func (t *target) saveConflictCopy(data []byte, what string) bool {
 	temp, sys := t.dotFile(".copy"), &t.o.sys
-	err := t.create(temp, func(w *disk.Writer) {
+	err := t.create(temp, 0o600, func(w *disk.Writer) {
 		like, from := t.like, ""
 		if info, err := sys.Stat(t.real); err == nil && info.Mode().IsRegular() {
 			like, from = info, t.real
@@ -255,7 +255,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	}
 	f := &file{o: &Options{sys: sys}, path: path, real: real}
 	draft := f.dotFile(".draft")
-	err = f.create(draft, func(w *disk.Writer) {
+	err = f.create(draft, 0o600, func(w *disk.Writer) {
 		w.Write(text)
 		mode := os.FileMode(0o644)
 		if old, err := sys.Stat(real); err == nil {

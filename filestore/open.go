@@ -283,7 +283,7 @@ func (e missingError) Unwrap() error { return fs.ErrNotExist }
 // probe sets the mode that the directory and the file allow.
 func (t *target) probe() {
 	begin := t.o.now()
-	leases, err := t.probeDir()
+	leases, err := t.probeDir(0)
 	switch {
 	case err != nil:
 		t.probeFile(err)
@@ -300,22 +300,28 @@ func (t *target) probe() {
 	t.o.Log.Debug("probed "+t.path, "writes", t.mode.String(), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
 }
 
-// probeDir tests with two scratch files whether the file can be replaced.
-func (t *target) probeDir() (leases string, err error) {
+// probeDir tests with two scratch files whether the file can be replaced, and whether
+// the disk has room for another document of that size.
+func (t *target) probeDir(room int64) (leases string, err error) {
 	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
 	for _, p := range []string{a, b} {
 		t.o.sys.Remove(p) // of a start that was killed
-		f, err := t.o.sys.Open(p, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := t.o.sys.Open(p, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return "no", err
 		}
 		defer t.o.sys.Remove(p)
 		defer t.o.sys.Close(f)
+		if p == a && room > 0 {
+			if err := t.o.sys.Reserve(f, room); err != nil {
+				return "no", err
+			}
+		}
 		if err := t.copyOwner(f); err != nil {
 			return "no", errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
 		}
 		leases = "yes"
-		if err := t.o.sys.Lease(f, disk.ReadLease); err != nil {
+		if err := t.o.sys.Lease(f, disk.WriteLease); err != nil {
 			leases = "no"
 		}
 	}

@@ -111,22 +111,11 @@ func (w replacement) putBack(d *draft) error {
 // moveAside moves the file aside, gives d its name, and returns the path of the old file.
 // For the microseconds between the two there is no file.
 func (w replacement) moveAside(d *draft) (aside string, err error) {
-	sys := &w.o.sys
-	for n := 0; aside == "" || w.exists(aside); n++ {
-		aside = w.dotFile(fmt.Sprintf(".aside-%v-%d", w.known.Sum, n))
-	}
-	if err := sys.Rename(w.real, aside); err != nil && !w.exists(aside) {
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", errMovedOn // an editor has moved the file aside
-		}
+	aside, err = w.setAside(".aside-")
+	if err != nil {
 		return "", err
 	}
-	if !w.isExpected(aside) {
-		w.restore(aside)
-		sys.SyncDir(w.dir()) // before any answer; recovery deals with a failure
-		return "", errMovedOn
-	}
-	if err := sys.RenameNew(d.path, w.real); err != nil && !d.isPlaced() {
+	if err := w.o.sys.RenameNew(d.path, w.real); err != nil && !d.isPlaced() {
 		if errors.Is(err, fs.ErrExist) { // an editor was faster
 			w.displaced.add(aside, w.known, w.doc)
 			return "", errMovedOn
@@ -137,20 +126,41 @@ func (w replacement) moveAside(d *draft) (aside string, err error) {
 	return aside, nil
 }
 
+// setAside gives the file a name that begins with prefix, and returns its path. An edit that
+// has replaced the file gets its name back.
+func (t *target) setAside(prefix string) (path string, err error) {
+	sys := &t.o.sys
+	for n := 0; path == "" || t.exists(path); n++ {
+		path = t.dotFile(fmt.Sprintf("%s%v-%d", prefix, t.known.Sum, n))
+	}
+	if err := sys.Rename(t.real, path); err != nil && !t.exists(path) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errMovedOn // an editor has moved the file aside
+		}
+		return "", err
+	}
+	if !t.isExpected(path) {
+		t.restore(path)
+		sys.SyncDir(t.dir()) // before any answer; recovery deals with a failure
+		return "", errMovedOn
+	}
+	return path, nil
+}
+
 // restore gives the file at aside its name back. If another program has saved a
 // file since, aside becomes a conflict copy.
-func (w replacement) restore(aside string) {
-	sys := &w.o.sys
-	err := sys.RenameNew(aside, w.real)
-	if err != nil && !errors.Is(err, fs.ErrExist) && !w.exists(w.real) {
-		err = sys.Rename(aside, w.real) // which worked a moment ago
+func (t *target) restore(aside string) {
+	sys := &t.o.sys
+	err := sys.RenameNew(aside, t.real)
+	if err != nil && !errors.Is(err, fs.ErrExist) && !t.exists(t.real) {
+		err = sys.Rename(aside, t.real) // which worked a moment ago
 	}
 	switch {
-	case err == nil || !w.exists(aside):
+	case err == nil || !t.exists(aside):
 	case errors.Is(err, fs.ErrExist):
-		w.renameToConflict(aside, "an edit of %s that was saved during a write and overwritten by the next")
+		t.renameToConflict(aside, "an edit of %s that was saved during a write and overwritten by the next")
 	default:
-		w.o.Log.Error("the disk failed while "+w.path+" was moved aside; the next start puts it back", "file", aside, "cause", disk.Cause(err))
+		t.o.Log.Error("the disk failed while "+t.path+" was moved aside; the next start puts it back", "file", aside, "cause", disk.Cause(err))
 	}
 }
 
@@ -185,25 +195,23 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 	if t.like == nil {
 		perm = 0o666 // as any new file of this user
 	}
-	f, err := sys.Open(d.path, disk.CreateNew, perm)
-	if errors.Is(err, os.ErrExist) { // a removal failed before
-		sys.Remove(d.path)
-		f, err = sys.Open(d.path, disk.CreateNew, perm)
-	}
+	err := t.create(d.path, perm, func(w *disk.Writer) {
+		if t.like != nil {
+			w.Do(func() error { return t.copyOwner(w.File) })
+			w.Chmod(t.like.Mode())
+		}
+		next.Runs().WriteTo(w)
+		w.Do(func() (err error) {
+			d.State, err = sys.Identify(w.File, d.path, sum)
+			return err
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err = t.fill(f, next.Runs()); err == nil {
-		d.State, err = sys.Identify(f, d.path, sum)
-	}
-	// Close it before the swap: some network shares refuse to rename an open
-	// file, and our own descriptor would look like a writer.
-	if err = errors.Join(err, sys.Close(f)); err != nil {
-		d.discard()
-		return nil, err
-	}
-	// Lock it before the swap: at no moment can another server find the file
-	// without a lock.
+	// It is closed before the swap: some network shares refuse to rename an open
+	// file, and our own descriptor would look like a writer. It is locked before the
+	// swap: at no moment can another server find the file without a lock.
 	if d.lock, err = sys.Open(d.path, os.O_RDONLY, 0); err == nil {
 		if err = sys.Lock(d.lock); err != nil {
 			sys.Close(d.lock)
@@ -211,18 +219,6 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 		}
 	}
 	return d, nil
-}
-
-func (t *target) fill(f *os.File, text document.Runs) error {
-	out := &disk.Writer{Calls: &t.o.sys, File: f}
-	if t.like != nil {
-		if err := t.copyOwner(f); err != nil {
-			return err
-		}
-		out.Chmod(t.like.Mode())
-	}
-	text.WriteTo(out)
-	return out.Sync()
 }
 
 // place gives d the name of the file if the file is absent, unless another

@@ -300,19 +300,11 @@ func (s *Store) show(parts []*part) {
 
 // unlink removes the file; the caller syncs the directory. What is removed is kept while an editor has it open.
 func (t *target) unlink() error {
-	name := t.dotFile(fmt.Sprintf(displacedName+"%v-0", t.known.Sum))
-	for n := 1; t.exists(name); n++ {
-		name = t.dotFile(fmt.Sprintf(displacedName+"%v-%d", t.known.Sum, n))
-	}
-	if err := t.o.sys.Rename(t.real, name); err != nil {
+	path, err := t.setAside(displacedName)
+	if err != nil {
 		return err
 	}
-	if !t.isExpected(name) {
-		replacement{target: t}.restore(name)
-		t.o.sys.SyncDir(t.dir()) // before any answer; recovery deals with a failure
-		return errMovedOn
-	}
-	t.displaced.keep(name, t.known, t.doc)
+	t.displaced.keep(path, t.known, t.doc)
 	t.known, t.doc = disk.State{Sum: checksum.Of()}, nil
 	return nil
 }
@@ -322,7 +314,7 @@ func (s *Store) writeRecord(parts []*part) error {
 	if err != nil {
 		return err
 	}
-	err = s.folder.create(s.folder.dotFile(redoName), func(w *disk.Writer) {
+	err = s.folder.create(s.folder.dotFile(redoName), 0o600, func(w *disk.Writer) {
 		var sum checksum.Writer
 		out := io.MultiWriter(w, &sum) // w keeps its first error
 		out.Write(append(head, '\n'))

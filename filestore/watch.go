@@ -118,9 +118,7 @@ func (s *Store) places() []string {
 // A watcher waits for the moments at which to look at the file.
 type watcher struct {
 	events *fsnotify.Watcher // nil: the system has none
-	names  map[string]bool   // base names that matter
-	prev   string            // the prefix of the names of displaced files
-	folder bool              // all files that can be members matter
+	names  []string          // what the base names that matter contain
 	poll   time.Duration     // from one look to the next, without an event
 	due    time.Time         // when to look
 	first  time.Time         // the first event since the last look
@@ -129,13 +127,11 @@ type watcher struct {
 func (s *Store) newWatcher() *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{folder: s.folder != nil, names: map[string]bool{
-		"..data": true, // how Kubernetes swaps the files of a ConfigMap
-	}}
+	w := &watcher{names: []string{"..data"}} // how Kubernetes swaps the files of a ConfigMap
 	if s.folder == nil {
-		f := s.files[0]
-		w.prev = filepath.Base(f.dotFile(displacedName))
-		w.names[filepath.Base(f.path)], w.names[filepath.Base(f.real)] = true, true
+		w.names = append(w.names, filepath.Base(s.files[0].path), filepath.Base(s.files[0].real))
+	} else {
+		w.names = append(w.names, ".json")
 	}
 	events, err := s.o.sys.Watch()
 	if err != nil {
@@ -208,22 +204,14 @@ func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool
 			w.events, w.due = nil, time.Time{}
 			break
 		}
-		w.touched(filepath.Base(e.Name), time.Now())
+		matters := func(name string) bool { return strings.Contains(filepath.Base(e.Name), name) }
+		if slices.ContainsFunc(w.names, matters) {
+			now := time.Now()
+			if w.first.IsZero() {
+				w.first = now
+			}
+			w.due = now.Add(min(quietAfter, w.first.Add(quietAtMost).Sub(now)))
+		}
 	}
 	return true
-}
-
-// touched sets the time of the look to when the file called name is quiet.
-func (w *watcher) touched(name string, now time.Time) {
-	ofFolder := w.folder && (MemberOf(name) != "" || strings.Contains(name, ".json"+displacedName))
-	if !ofFolder && !w.names[name] && (w.folder || !strings.HasPrefix(name, w.prev)) {
-		return
-	}
-	if w.first.IsZero() {
-		w.first = now
-	}
-	w.due = now.Add(quietAfter)
-	if latest := w.first.Add(quietAtMost); latest.Before(w.due) {
-		w.due = latest
-	}
 }

@@ -72,20 +72,12 @@ func (t *target) hasRoomInPlace() error {
 // tryWrite does what a write would do, up to the reservation of the space, without
 // changing the file.
 func (t *target) tryWrite() error {
-	if !t.canWrite() {
-		t.probe()
-		if not, ok := t.mode.(readOnly); ok {
-			return not.why
-		}
-	}
-	if t.lock.refused != nil {
-		if t.lock.follow(); t.lock.refused != nil {
-			return t.lock.refused
-		}
+	if err := t.prepare(); err != nil {
+		return err
 	}
 	err := error(syscall.EACCES)
 	if !t.isInPlace() {
-		err = t.tryDraft(t.doc.Size())
+		_, err = t.probeDir(t.doc.Size())
 	}
 	if isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
 		f, openErr := t.o.sys.Open(t.real, os.O_RDWR, 0)
@@ -94,17 +86,4 @@ func (t *target) tryWrite() error {
 		}
 	}
 	return t.refuse(disk.Cause(err))
-}
-
-// tryDraft creates a file next to the file, reserves its space and removes it.
-func (t *target) tryDraft(size int64) error {
-	path := t.dotFile(".probe-a")
-	t.o.sys.Remove(path) // of a start that was killed
-	f, err := t.o.sys.Open(path, disk.CreateNew, 0o600)
-	if err != nil {
-		return err
-	}
-	defer t.o.sys.Remove(path)
-	defer t.o.sys.Close(f)
-	return t.o.sys.Reserve(f, size)
 }

@@ -68,14 +68,8 @@ func (t *target) canWrite() bool {
 // Store.
 func (t *target) write(next *document.Document) (err error) {
 	defer func() { t.noteWrite(err) }()
-	// What prevented a write may have ended.
-	if !t.canWrite() {
-		t.probe()
-	}
-	if t.lock.refused != nil {
-		if t.lock.follow(); t.lock.refused != nil {
-			return t.lock.refused
-		}
+	if err := t.prepare(); err != nil {
+		return err
 	}
 	err = t.writeOnce(next)
 	if errors.Is(err, syscall.EIO) && !isOurs(err) {
@@ -85,6 +79,20 @@ func (t *target) write(next *document.Document) (err error) {
 		err = t.writeOnce(next)
 	}
 	return t.refuse(err)
+}
+
+// prepare finds out whether what prevented a write has ended.
+func (t *target) prepare() error {
+	if !t.canWrite() {
+		t.probe()
+	}
+	if not, ok := t.mode.(readOnly); ok {
+		return not.why
+	}
+	if t.lock.refused != nil {
+		t.lock.follow()
+	}
+	return t.lock.refused
 }
 
 func (t *target) writeOnce(next *document.Document) error {

@@ -239,14 +239,21 @@ func (d *Document) sibling(m *member, n int) (found *array) {
 
 // removeMember removes the member at i.
 func (e *edit) removeMember(i int) {
-	m := e.members[i]
+	m, top := e.members[i], e.top()
 	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
 	e.members = slices.Delete(e.members, i, i+1)
-	after, last := &e.tail, i == len(e.members)
-	if !last {
-		after = &e.ownMember(i).gap
+	top.remove(func(j int) bool { return j == i })
+	e.setGaps(top)
+}
+
+// setGaps gives the members the gaps of top.
+func (e *edit) setGaps(top *list) {
+	for i, it := range top.items {
+		if !bytes.Equal(e.members[i].gap, it.gap) {
+			e.put(&e.ownMember(i).gap, it.gap)
+		}
 	}
-	e.put(after, joinGaps(m.gap, *after, i == 0, last))
+	e.put(&e.tail, top.tail)
 }
 
 // replaceMember changes the member at i to v.
@@ -278,7 +285,6 @@ func (e *edit) addMember(c storage.Change) error {
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
-	top := e.top()
 	m := &member{name: c.Collection, label: append(label, mark...)}
 	at := len(e.members)
 	if m.name == "$schema" {
@@ -286,45 +292,17 @@ func (e *edit) addMember(c storage.Change) error {
 	} else if i := slices.IndexFunc(e.members, func(m *member) bool { return c.Next != "" && m.name == c.Next }); i >= 0 {
 		at = i
 	}
-	switch {
-	case at == len(e.members):
-		m.gap = top.push(item{}, e.style, nil).gap
-	case at == 0:
-		m.gap = e.gapInFront(top.separator(e.style))
-	default:
-		next := e.ownMember(at)
-		var after []byte
-		m.gap, after = splitGap(next.gap, top.separator(e.style))
-		e.put(&next.gap, after)
-	}
+	top := e.top()
+	top.insert(map[int][]item{at: {{}}}, e.style, func(it *item) { m.gap = it.gap })
 	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, bytes.Trim(c.Value, white)[0]))
 	if err := m.parse(text, e.idMember); err != nil {
 		return err
 	}
 	e.wrote(len(m.gap)+len(m.label)+len(text), 0)
-	e.put(&e.tail, top.tail)
 	e.fresh[m] = true
 	e.members = slices.Insert(e.members, at, m)
+	e.setGaps(top)
 	return nil
-}
-
-// gapInFront returns the gap for a new first member. The old first member keeps
-// the comments above it, and the opening bracket those on its line. sep is the
-// gap to put between members.
-func (e *edit) gapInFront(sep []byte) []byte {
-	next := e.ownMember(0)
-	gap := next.gap
-	switch s := scanGap(gap); {
-	case s.comments == 0:
-		e.put(&next.gap, sep)
-		return gap
-	case s.breaks == 0:
-		e.put(&next.gap, concat(sep, bytes.TrimLeft(gap, spaces)))
-		return nil
-	default:
-		e.put(&next.gap, concat([]byte(","), gap[s.first:]))
-		return concat(gap[:s.head], lastBreak(gap))
-	}
 }
 
 // examplesOf returns examples for a top-level value that begins with open: the

@@ -189,6 +189,19 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 	return concat([]byte(","), line, noComma), rest
 }
 
+// gapInFront splits the gap before the first item for a new first item. The old one keeps
+// the comments above it, and the opening bracket those on its line.
+func gapInFront(gap, sep []byte) (before, after []byte) {
+	switch s := scanGap(gap); {
+	case s.comments == 0:
+		return gap, sep
+	case s.breaks == 0:
+		return nil, concat(sep, bytes.TrimLeft(gap, spaces))
+	default:
+		return concat(gap[:s.head], lastBreak(gap)), concat([]byte(","), gap[s.first:])
+	}
+}
+
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // evidence is how many neighbours show how to lay out a new item.

@@ -171,7 +171,7 @@ func (l *list) push(it item, s style, sep []byte) *item {
 		first, end := s.brackets(l.open)
 		it.gap, l.tail = s.fill(l.tail, first, end)
 	case len(l.items) == 0:
-		it.gap, l.tail = l.tail, sep
+		it.gap, l.tail = gapInFront(l.tail, sep)
 	case sep == nil:
 		it.gap, l.tail = splitGap(l.tail, l.separator(s))
 	default:

@@ -14,44 +14,33 @@ import (
 )
 
 // Unreachable lists the elements that no URL reaches, in the order of the document.
-func (d *Document) Unreachable() []storage.UnreachableElement {
-	if !slices.ContainsFunc(d.members, (*member).hasUnreachable) {
-		return nil
-	}
-	var found []storage.UnreachableElement
-	at := cursor{line: 1, column: 1}
-	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
+func (d *Document) Unreachable() (found []storage.UnreachableElement) {
+	var pointers []string               // of each element that is found, and of the one with its id
+	var details []func(line int) string // given the line of that one
 	for _, m := range d.members {
-		at.skip(m.gap)
-		at.skip(m.label)
-		if m.array == nil || m.kind() != storage.Array {
-			at.skip(m.text())
+		if !m.hasUnreachable() || m.kind() != storage.Array {
 			continue
 		}
-		id := d.idMember(m.name)
-		at.skip(m.array.head)
-		keys := storage.NewKeys(id)
-		lines := make(map[string]int) // of the elements by id
-		n := 0
+		id, n := d.idMember(m.name), 0
+		keys, indexes := storage.NewKeys(id), make(map[string]int) // of the elements by id
 		for _, e := range m.array.elems.All() {
-			at.skip(e.before())
 			v := plain(e.value())
-			key := keys.Next(v)
-			at.place()
-			if storage.IsPositionKey(key) {
-				found = append(found, storage.UnreachableElement{
-					Line: at.line, Column: at.column,
-					Pointer: rawjson.Pointer(m.name, strconv.Itoa(n)),
-					Detail:  why(m.name, id, v, lines),
-				})
+			if key := keys.Next(v); storage.IsPositionKey(key) {
+				own, _ := storage.ID(v, id)
+				pointer := rawjson.Pointer(m.name, strconv.Itoa(n))
+				found = append(found, storage.UnreachableElement{Pointer: pointer})
+				pointers = append(pointers, pointer, rawjson.Pointer(m.name, strconv.Itoa(indexes[own])))
+				details = append(details, func(line int) string { return why(m.name, id, v, line) })
 			} else {
-				lines[key] = at.line
+				indexes[key] = n
 			}
-			at.skip(e.value())
 			n++
 		}
-		at.skip(m.array.tail)
-		at.skip(m.array.foot)
+	}
+	places := d.Places(pointers)
+	for i := range found {
+		found[i].Line, found[i].Column = places[2*i].Line, places[2*i].Column
+		found[i].Detail = details[i](places[2*i+1].Line)
 	}
 	return found
 }
@@ -60,8 +49,8 @@ func (d *Document) Unreachable() []storage.UnreachableElement {
 func (m *member) hasUnreachable() bool { return m.array != nil && m.array.unreachable > 0 }
 
 // why returns why no URL reaches the element v of a collection whose ids are in
-// the member called name.
-func why(collection, name string, v []byte, lines map[string]int) string {
+// the member called name. line is where the element with its id is, if there is one.
+func why(collection, name string, v []byte, line int) string {
 	collection = cmp.Or(collection, `""`)
 	if v[0] != '{' {
 		return fmt.Sprintf("this element of %s is not an object; it is listed, but no URL reaches it", collection)
@@ -69,7 +58,7 @@ func why(collection, name string, v []byte, lines map[string]int) string {
 	id, ok := storage.ID(v, name)
 	if ok {
 		return fmt.Sprintf("the %s %s is already used on line %d; this element is listed, but no URL reaches it",
-			name, rawjson.Shorten(id), lines[id])
+			name, rawjson.Shorten(id), line)
 	}
 	return fmt.Sprintf("this element of %s has no %s that is a number or a string; it is listed, but no URL reaches it",
 		collection, name)

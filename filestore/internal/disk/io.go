@@ -99,20 +99,21 @@ func (w *Writer) Zeros(end int64) error {
 
 // Chmod sets the permissions of the file.
 func (w *Writer) Chmod(mode os.FileMode) error {
-	return w.do(func() error { return w.Calls.Chmod(w.File, mode) })
+	return w.Do(func() error { return w.Calls.Chmod(w.File, mode) })
 }
 
 // Truncate cuts the file off at size.
 func (w *Writer) Truncate(size int64) error {
-	return w.do(func() error { return w.Calls.Truncate(w.File, size) })
+	return w.Do(func() error { return w.Calls.Truncate(w.File, size) })
 }
 
 // Sync makes the file durable.
 func (w *Writer) Sync() error {
-	return w.do(func() error { return w.Calls.Sync(w.File) })
+	return w.Do(func() error { return w.Calls.Sync(w.File) })
 }
 
-func (w *Writer) do(call func() error) error {
+// Do calls call.
+func (w *Writer) Do(call func() error) error {
 	if w.err == nil {
 		w.err = call()
 	}
