@@ -53,11 +53,8 @@ func (f *dataFile) work() time.Duration {
 		f.syncAgain() // the next try is the next look
 	}
 	f.lookWritable()
-	switch {
-	case err != nil && f.reading.reported == nil:
+	if err != nil && f.reading.reported == nil {
 		return retryAfter
-	case f.displaced.mayChange():
-		return pollOnly
 	}
 	return pollEvery
 }

@@ -20,7 +20,6 @@ type displacedFile struct {
 	path string
 	doc  *document.Document // the content when it was displaced; nil: not known, or an edit came later
 	at   time.Time          // when it was displaced
-	open bool               // an editor was seen to have it open for writing
 }
 
 // displacedFiles are the displaced files of a Store, oldest first. Store.mu
@@ -60,11 +59,6 @@ func (d *displacedFiles) has(path string) bool {
 
 func (d *displacedFiles) keep(path string, state disk.State, doc *document.Document) {
 	d.list = append(d.list, &displacedFile{State: state, path: path, doc: doc, at: d.o.now()})
-}
-
-// mayChange reports whether an editor may still finish an edit in one of them.
-func (d *displacedFiles) mayChange() bool {
-	return len(d.list) > 1 || len(d.list) == 1 && d.list[0].open
 }
 
 // removeOld removes the displaced files that nobody can write to any more. It
@@ -129,8 +123,7 @@ func (f *dataFile) collectLateEdit(d *displacedFile) (gone bool) {
 		return false
 	}
 	err = f.checkWriters(d.path)
-	d.open = err == disk.ErrTaken || err != nil && f.o.now().Sub(info.ModTime()) < quietAtMost
-	if d.open {
+	if err == disk.ErrTaken || err != nil && f.o.now().Sub(info.ModTime()) < quietAtMost {
 		return false // the edit is not finished
 	}
 	data, state, err := f.read(d.path)

@@ -23,17 +23,6 @@ type readState struct {
 	reported error      // the error that watchers got; nil while the next look may succeed
 }
 
-// fail records that the file, in state, cannot be served.
-func (r *readState) fail(err error, state disk.State, now time.Time) {
-	if r.err == nil {
-		r.since = now
-	}
-	if r.err == nil || r.err.Error() != err.Error() {
-		r.changed = now
-	}
-	r.err, r.state = err, state
-}
-
 // isSaving reports whether a save in progress may be the cause of the error.
 func (r *readState) isSaving(now time.Time) bool {
 	begin := r.since
@@ -180,7 +169,14 @@ func (f *dataFile) readable() {
 // it to the watchers unless it may be a save in progress. It returns err.
 func (f *dataFile) unreadable(state disk.State, err error) error {
 	now := f.o.now()
-	f.reading.fail(err, state, now)
+	r := &f.reading
+	if r.err == nil {
+		r.since = now
+	}
+	if r.err == nil || r.err.Error() != err.Error() {
+		r.changed = now
+	}
+	r.err, r.state = err, state
 	if f.doc == nil || f.reading.isSaving(now) {
 		return err
 	}

@@ -133,17 +133,6 @@ func (e *edit) put(p *[]byte, text []byte) {
 	*p = text[:len(text):len(text)]
 }
 
-// parse sets the value of m.
-func (m *member) parse(text []byte, idMember func(string) string) error {
-	m.value, m.array = nil, nil
-	if text[0] != '[' {
-		m.value = text
-		return nil
-	}
-	m.array = &array{}
-	return m.array.parse(text, idMember(m.name))
-}
-
 // replaceElement changes the element at place of member i to v.
 func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
@@ -271,7 +260,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))
-	return m.parse(text, e.idMember)
+	return m.parse(text, e.idMember(m.name))
 }
 
 // addMember adds a member in front of the one called c.Next, or at the end. "$schema"
@@ -295,7 +284,7 @@ func (e *edit) addMember(c storage.Change) error {
 	top := e.top()
 	top.insert(map[int][]item{at: {{}}}, e.style, func(it *item) { m.gap = it.gap })
 	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, bytes.Trim(c.Value, white)[0]))
-	if err := m.parse(text, e.idMember); err != nil {
+	if err := m.parse(text, e.idMember(m.name)); err != nil {
 		return err
 	}
 	e.wrote(len(m.gap)+len(m.label)+len(text), 0)

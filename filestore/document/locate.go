@@ -150,32 +150,15 @@ func (d *Document) Places(pointers []string) []storage.Place {
 	return places
 }
 
-// A cursor is the line and column after the text that it has skipped, but for run.
-type cursor struct {
-	line, column int
-	run          []byte // skipped parts that follow each other in memory
-}
+// A cursor is the line and column after the text that it has skipped.
+type cursor struct{ line, column int }
 
 func (c *cursor) skip(b []byte) {
-	switch {
-	case len(b) == 0:
-	case follows(c.run, b):
-		c.run = c.run[: len(c.run)+len(b) : cap(c.run)]
-	default:
-		c.place()
-		c.run = b
-	}
-}
-
-// place returns the line and column after all that was skipped.
-func (c *cursor) place() storage.Place {
-	b := c.run
 	if n := breaks(b); n > 0 {
-		c.line += n
-		c.column = 1
+		c.line, c.column = c.line+n, 1
 		b = b[bytes.LastIndexByte(b, '\n')+1:]
 	}
 	c.column += utf8.RuneCount(b)
-	c.run = nil
-	return storage.Place{Line: c.line, Column: c.column}
 }
+
+func (c *cursor) place() storage.Place { return storage.Place{Line: c.line, Column: c.column} }

@@ -134,10 +134,15 @@ func (d *Document) cutOnly(c *parser) bool {
 // cutValue adds m with the value that c finds.
 func (d *Document) cutValue(c *parser, m *member) bool {
 	d.members = append(d.members, m)
+	return m.cut(c, d.idMember(m.name))
+}
+
+// cut sets the value of m to what c finds.
+func (m *member) cut(c *parser, idMember string) bool {
 	start := c.at
 	if c.peek() == '[' {
 		m.array = &array{}
-		return c.array(m.array, d.idMember(m.name), c.reuseOf(m.name, d.idMember(m.name)))
+		return c.array(m.array, idMember, c.reuseOf(m.name, idMember))
 	}
 	ok := c.value(deepest-1) && c.valid(start)
 	m.value = c.data[start:c.at]
@@ -170,12 +175,13 @@ func (d *Document) detach() {
 	}
 }
 
-// parse sets a to an array, given its valid text.
-func (a *array) parse(text []byte, idMember string) error {
+// parse sets the value of m, given its valid text.
+func (m *member) parse(text []byte, idMember string) error {
+	m.value, m.array = nil, nil
 	c := newParser(text, plain(text))
 	defer c.abandon()
-	if !c.array(a, idMember, nil) || !c.finish() {
-		return errors.New("cannot parse the array")
+	if !m.cut(c, idMember) || !c.finish() {
+		return errors.New("cannot parse the value")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package checksum
 import (
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // A Sum is a checksum of 64 bits of the content of a file: CRC-32C and CRC-32 side
@@ -18,28 +19,33 @@ func (s Sum) String() string { return fmt.Sprintf("%016x", uint64(s)) }
 // Castagnoli is the table of CRC-32C.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Writer computes the Sum of what is written to it.
-type Writer struct{ castagnoli, ieee uint32 }
+// The two CRCs of a Sum.
+var (
+	polynomials = [2]uint32{crc32.Castagnoli, crc32.IEEE}
+	tables      = [2]*crc32.Table{Castagnoli, crc32.IEEETable}
+)
+
+// A Writer computes the Sum of what is written to it. It has the two CRCs.
+type Writer [2]uint32
 
 func (w *Writer) Write(b []byte) (int, error) {
-	const block = 64 << 10 // small enough to be in the cache at the second pass
-	for p := b; len(p) > 0; {
-		n := min(len(p), block)
-		w.castagnoli = crc32.Update(w.castagnoli, Castagnoli, p[:n])
-		w.ieee = crc32.Update(w.ieee, crc32.IEEETable, p[:n])
-		p = p[n:]
+	for part := range slices.Chunk(b, 64<<10) { // small enough to be in the cache at the second pass
+		for i, table := range tables {
+			w[i] = crc32.Update(w[i], table, part)
+		}
 	}
 	return len(b), nil
 }
 
 // Append continues with a part whose sum is known, in constant time.
 func (w *Writer) Append(p Part) {
-	w.castagnoli = multiply(w.castagnoli, p.castagnoliShift, crc32.Castagnoli) ^ p.castagnoli
-	w.ieee = multiply(w.ieee, p.ieeeShift, crc32.IEEE) ^ p.ieee
+	for i, poly := range polynomials {
+		w[i] = multiply(w[i], p.shifts[i], poly) ^ p.Writer[i]
+	}
 }
 
 // Sum returns the Sum of what has been written.
-func (w *Writer) Sum() Sum { return Sum(w.castagnoli)<<32 | Sum(w.ieee) }
+func (w *Writer) Sum() Sum { return Sum(w[0])<<32 | Sum(w[1]) }
 
 // Of returns the Sum of parts, which follow one another.
 func Of(parts ...[]byte) Sum {
@@ -53,7 +59,7 @@ func Of(parts ...[]byte) Sum {
 // A Part has what the sum of a text needs of a part of the text.
 type Part struct {
 	Writer
-	castagnoliShift, ieeeShift uint32 // x to the number of bits of the part
+	shifts [2]uint32 // x to the number of bits of the part
 }
 
 // PartOf returns the Part of pieces, which follow one another.
@@ -64,8 +70,9 @@ func PartOf(pieces ...[]byte) Part {
 		p.Write(b)
 		size += len(b)
 	}
-	p.castagnoliShift = power(&castagnoliPowers, size, crc32.Castagnoli)
-	p.ieeeShift = power(&ieeePowers, size, crc32.IEEE)
+	for i, poly := range polynomials {
+		p.shifts[i] = power(8*size, poly)
+	}
 	return p
 }
 
@@ -82,26 +89,14 @@ func multiply(a, b, poly uint32) (product uint32) {
 	return product
 }
 
-var castagnoliPowers, ieeePowers = powers(crc32.Castagnoli), powers(crc32.IEEE)
-
-// powers returns x to the powers of 8, 16, 32, 64 and so on.
-func powers(poly uint32) (table [60]uint32) {
-	x := uint32(1) << (31 - 8)
-	for i := range table {
-		table[i] = x
+// power returns x to the power of n modulo poly.
+func power(n int, poly uint32) uint32 {
+	result, x := uint32(1)<<31, uint32(1)<<30 // x to the power of 0, and of 1
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			result = multiply(result, x, poly)
+		}
 		x = multiply(x, x, poly)
 	}
-	return table
-}
-
-// power returns x to the number of bits of size bytes.
-func power(table *[60]uint32, size int, poly uint32) uint32 {
-	x := uint32(1) << 31
-	for i := 0; size > 0; i++ {
-		if size&1 != 0 {
-			x = multiply(x, table[i], poly)
-		}
-		size >>= 1
-	}
-	return x
+	return result
 }
