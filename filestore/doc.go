@@ -32,8 +32,8 @@
 //	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go
-//	mode            how it is written: replacement, inPlace
-//	                or readOnly                              replacement.go, inplace.go
+//	mode            how it is written: swap, move aside      replacement.go
+//	                or in place                              inplace.go
 //	displacedFiles  old files that an editor may have open   displaced.go
 //	readState       why the file cannot be read              look.go
 //	watcher         when to look at the file                 watch.go

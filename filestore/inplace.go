@@ -14,18 +14,16 @@ import (
 	"pickup/internal/storage"
 )
 
-// inPlace is the way to write a file that cannot be replaced: its bytes are. A
+// A redoWriter writes a file that cannot be replaced: its bytes are. A
 // redo record, durable before the write, makes that safe across a crash. A lease
 // holds back other programs on this machine until the write is done.
-type inPlace struct {
+type redoWriter struct {
 	*target
 	skipLeaseWait bool // another program keeps the file open, and is not waited for
 	halfWritten   bool // a write failed half way; its record is complete
 }
 
-func (w *inPlace) String() string { return "in place" }
-
-func (w *inPlace) write(next *document.Document) (err error) {
+func (w *redoWriter) write(next *document.Document) (err error) {
 	sys := &w.o.sys
 	// Check that the inode is the one that is locked, and still has a name.
 	if err := w.lock.lockInode(); err != nil {
@@ -78,7 +76,7 @@ func (w *inPlace) write(next *document.Document) (err error) {
 }
 
 // isKnown reports whether f is in the known state.
-func (w *inPlace) isKnown(f *os.File) (bool, error) {
+func (w *redoWriter) isKnown(f *os.File) (bool, error) {
 	info, err := w.o.sys.Fstat(f)
 	if err != nil || w.known.Untouched(info) {
 		return err == nil, err
@@ -89,7 +87,7 @@ func (w *inPlace) isKnown(f *os.File) (bool, error) {
 
 // lease keeps other programs from opening the file, if the system has leases. A
 // program that has it open gets 2 s to close it.
-func (w *inPlace) lease() error {
+func (w *redoWriter) lease() error {
 	sys := &w.o.sys
 	limit := graceWrite
 	if w.skipLeaseWait {
@@ -122,7 +120,7 @@ func (w *inPlace) lease() error {
 
 // appendRedo writes the record into f, at an offset after the old and the new
 // document.
-func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document, newSum checksum.Sum) error {
+func (w *redoWriter) appendRedo(f *os.File, at int64, old, next *document.Document, newSum checksum.Sum) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f, Off: old.Size()}
 	out.Zeros(at)
 	writeRedo(out, filepath.Base(w.real), old, next, newSum)
@@ -135,7 +133,7 @@ func (w *inPlace) appendRedo(f *os.File, at int64, old, next *document.Document,
 //
 // A server that is killed between two writes must leave no sector with parts of both
 // documents, which would look like an edit: WriteTo writes whole sectors.
-func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) error {
+func (w *redoWriter) overwrite(f *os.File, doc *document.Document, record int64) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f}
 	doc.Runs().WriteTo(out)
 	if record > 0 {
@@ -148,7 +146,7 @@ func (w *inPlace) overwrite(f *os.File, doc *document.Document, record int64) er
 
 // undo puts the old document back after a write failed with why. If that fails
 // too, the record stays, and the next look at the file redoes it.
-func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why error) error {
+func (w *redoWriter) undo(f *os.File, old *document.Document, record int64, why error) error {
 	if err := w.overwrite(f, old, record); err != nil {
 		w.halfWritten = true
 		w.o.Log.Error("the disk failed while "+w.path+" was written, and again while that was undone; its redo record is complete", "cause", disk.Cause(why), "undo", disk.Cause(err))
@@ -163,7 +161,7 @@ func (w *inPlace) undo(f *os.File, old *document.Document, record int64, why err
 // redo completes an interrupted write in place from its record: the content of the
 // record's own file, or nil if it is at the end of the file. It reports whether there was
 // one.
-func (w *inPlace) redo(record []byte) (mended bool, err error) {
+func (w *redoWriter) redo(record []byte) (mended bool, err error) {
 	sys := &w.o.sys
 	f, err := sys.Open(w.real, os.O_RDWR, 0)
 	if err != nil {
@@ -185,7 +183,7 @@ func (w *inPlace) redo(record []byte) (mended bool, err error) {
 	return ok, nil
 }
 
-func (w *inPlace) applyVerdict(f *os.File, v verdict) error {
+func (w *redoWriter) applyVerdict(f *os.File, v verdict) error {
 	if v.keep != nil && !w.saveConflictCopy(v.keep, v.why) {
 		if v.must {
 			return errors.New("cannot keep a copy of what it left")

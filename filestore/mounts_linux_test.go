@@ -122,7 +122,7 @@ func testDirectoryWithACL(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].mode.String() != "swap" {
+	if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].mode != swap {
 		t.Fatal(s.files[0].mode, err)
 	}
 	if n, err := unix.Getxattr(path, "system.posix_acl_access", nil); err != unix.ENODATA {
@@ -570,7 +570,7 @@ func TestAttributesSurvive(t *testing.T) {
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
-	if s.files[0].mode.String() != "swap" {
+	if s.files[0].mode != swap {
 		t.Fatal(s.files[0].mode)
 	}
 	info, err := os.Stat(path)

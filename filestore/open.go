@@ -166,8 +166,8 @@ func (f *dataFile) start(ctx context.Context) error {
 		}
 		// Find out how it can be written.
 		f.probe()
-		if not, ok := f.mode.(readOnly); ok {
-			f.noteWrite(not.why)
+		if f.mode == readOnly {
+			f.noteWrite(f.readOnly)
 		}
 		// Complete or undo what a crash interrupted.
 		if !f.clean {
@@ -297,7 +297,7 @@ func (t *target) probe() {
 	if err == nil && disk.Links(info) == 0 {
 		t.warn("%v", errDetached)
 	}
-	t.o.Log.Debug("probed "+t.path, "writes", t.mode.String(), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
+	t.o.Log.Debug("probed "+t.path, "writes", string(t.mode), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
 }
 
 // probeDir tests with two scratch files whether the file can be replaced, and whether
@@ -325,9 +325,9 @@ func (t *target) probeDir(room int64) (leases string, err error) {
 			leases = "no"
 		}
 	}
-	t.use(replacement{target: t})
+	t.use(swap)
 	if err := t.o.sys.Exchange(a, b); err != nil {
-		t.use(replacement{t, true})
+		t.use(moveAside)
 		t.o.Log.Warn("this file system cannot swap two files: "+t.path+" is missing for microseconds during each write", "cause", disk.Cause(err))
 	}
 	return leases, nil
@@ -339,13 +339,14 @@ func (t *target) probeFile(why error) {
 	f, err := t.o.sys.Open(t.real, os.O_RDWR, 0)
 	if err == nil {
 		t.o.sys.Close(f)
-		t.use(&t.inPlace)
+		t.use(inPlace)
 		t.warn("%s is written in place, because it cannot be replaced: %v", t.path, disk.Cause(why))
 		return
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = why
 	}
-	t.use(readOnly{t.refuse(err)})
-	t.warn("%v", t.refuse(err))
+	t.readOnly = t.refuse(err)
+	t.use(readOnly)
+	t.warn("%v", t.readOnly)
 }

@@ -11,40 +11,28 @@ import (
 	"pickup/internal/storage"
 )
 
-// replacement is the way to write a file that can be replaced: by a draft, which gets
-// its name. What the draft displaces is checked, so an edit that is saved at that moment
-// is not lost, as it would be by a rename over the file.
-type replacement struct {
-	*target
-	noSwap bool // the system cannot swap two names
-}
-
-func (w replacement) String() string {
-	if w.noSwap {
-		return "move aside"
-	}
-	return "swap"
-}
-
-func (w replacement) write(next *document.Document) error {
-	d, err := w.draft(next)
+// replace writes a file that can be replaced: by a draft, which gets its name. What the draft
+// displaces is checked, so an edit that is saved at that moment is not lost, as it would be
+// by a rename over the file.
+func (t *target) replace(next *document.Document) error {
+	d, err := t.draft(next)
 	if err != nil {
 		return err
 	}
-	if err = w.put(d); err != nil && !errors.Is(err, storage.ErrUnsure) {
+	if err = t.put(d); err != nil && !errors.Is(err, storage.ErrUnsure) {
 		d.discard()
 	}
 	return err
 }
 
 // put gives d the name of the file, durably.
-func (w replacement) put(d *draft) error {
-	exchange := w.swap
+func (t *target) put(d *draft) error {
+	exchange := t.swap
 	switch {
-	case w.known.Info == nil:
-		return w.place(d)
-	case w.noSwap:
-		exchange = w.moveAside
+	case t.known.Info == nil:
+		return t.place(d)
+	case t.mode == moveAside:
+		exchange = t.moveAside
 	}
 	// Exchange the draft for the file, and check what that was.
 	old, err := exchange(d)
@@ -52,18 +40,18 @@ func (w replacement) put(d *draft) error {
 		return err
 	}
 	// Keep the old file, which an editor may have open.
-	w.displaced.add(old, w.known, w.doc)
+	t.displaced.add(old, t.known, t.doc)
 	d.path = ""
 	// Sync the directory.
-	return w.placed(d)
+	return t.placed(d)
 }
 
 // errNoExchange means that the file cannot swap names with another.
 var errNoExchange = errors.New("cannot swap two names")
 
 // swap swaps the names of d and the file, and returns the path of the old file.
-func (w replacement) swap(d *draft) (old string, err error) {
-	if err := w.o.sys.Exchange(d.path, w.real); err != nil && !d.isPlaced() {
+func (t *target) swap(d *draft) (old string, err error) {
+	if err := t.o.sys.Exchange(d.path, t.real); err != nil && !d.isPlaced() {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", errMovedOn // an editor has moved the file aside
 		}
@@ -72,55 +60,55 @@ func (w replacement) swap(d *draft) (old string, err error) {
 		}
 		return "", err
 	}
-	if !w.isExpected(d.path) {
-		return "", w.putBack(d)
+	if !t.isExpected(d.path) {
+		return "", t.putBack(d)
 	}
 	return d.path, nil
 }
 
 // putBack gives an edit that d displaced, and that is now at d.path, its name
 // back. It returns errMovedOn: the write has not happened.
-func (w replacement) putBack(d *draft) error {
-	sys := &w.o.sys
+func (t *target) putBack(d *draft) error {
+	sys := &t.o.sys
 	const saved = "an edit of %s that was saved during a write"
-	err := sys.Exchange(d.path, w.real)
+	err := sys.Exchange(d.path, t.real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		// An editor has moved the draft aside. The displaced edit gets the name,
 		// unless the editor's next file has it already.
-		if err := sys.RenameNew(d.path, w.real); err != nil {
-			w.renameToConflict(d.path, saved)
+		if err := sys.RenameNew(d.path, t.real); err != nil {
+			t.renameToConflict(d.path, saved)
 		}
 	case err != nil:
-		w.renameToConflict(d.path, saved)
+		t.renameToConflict(d.path, saved)
 	default:
 		if info, err := sys.Stat(d.path); err != nil || disk.Same(info, d.Info) {
 			// This is the draft again, which a program may have opened meanwhile.
-			w.displaced.add(d.path, d.State, d.doc)
+			t.displaced.add(d.path, d.State, d.doc)
 			break
 		}
 		// A second edit replaced the draft: the later edit gets the name.
-		sys.Exchange(d.path, w.real)
-		w.renameToConflict(d.path, saved+" and overwritten by the next")
+		sys.Exchange(d.path, t.real)
+		t.renameToConflict(d.path, saved+" and overwritten by the next")
 	}
 	d.path = ""
-	sys.SyncDir(w.dir()) // before any answer; recovery deals with a failure
+	sys.SyncDir(t.dir()) // before any answer; recovery deals with a failure
 	return errMovedOn
 }
 
 // moveAside moves the file aside, gives d its name, and returns the path of the old file.
 // For the microseconds between the two there is no file.
-func (w replacement) moveAside(d *draft) (aside string, err error) {
-	aside, err = w.setAside(".aside-")
+func (t *target) moveAside(d *draft) (aside string, err error) {
+	aside, err = t.setAside(".aside-")
 	if err != nil {
 		return "", err
 	}
-	if err := w.o.sys.RenameNew(d.path, w.real); err != nil && !d.isPlaced() {
+	if err := t.o.sys.RenameNew(d.path, t.real); err != nil && !d.isPlaced() {
 		if errors.Is(err, fs.ErrExist) { // an editor was faster
-			w.displaced.add(aside, w.known, w.doc)
+			t.displaced.add(aside, t.known, t.doc)
 			return "", errMovedOn
 		}
-		w.restore(aside)
+		t.restore(aside)
 		return "", err
 	}
 	return aside, nil

@@ -16,8 +16,9 @@ type target struct {
 	*file
 	lock      lock
 	displaced displacedFiles
-	mode      mode               // how the file is written; nil: it is not
-	inPlace   inPlace            // the way that keeps the file
+	mode      mode               // how the file is written; "": it is not
+	readOnly  error              // why it cannot be written in the mode readOnly
+	inPlace   redoWriter         // writes in the mode inPlace
 	known     disk.State         // of the file, as far as the store knows
 	doc       *document.Document // the content of the file in that state; nil: a commit has removed the file
 	unsynced  bool               // a sync failed, so that doc may not be durable
@@ -29,21 +30,14 @@ type target struct {
 }
 
 // A mode is a way to write the file.
-type mode interface {
-	// write makes next durable as the content of the file. It returns
-	// errMovedOn if the file is not in the known state any more; an error that
-	// wraps storage.ErrUnsure if next is in the file and may not be durable;
-	// and other errors if nothing has changed.
-	write(next *document.Document) error
+type mode string
 
-	String() string
-}
-
-// readOnly is the way to write a file that cannot be written.
-type readOnly struct{ why error }
-
-func (w readOnly) write(*document.Document) error { return w.why }
-func (w readOnly) String() string                 { return "read-only" }
+const (
+	swap      mode = "swap"       // replace it; see target.replace
+	moveAside mode = "move aside" // the same, if the system cannot swap two names
+	inPlace   mode = "in place"   // see redoWriter
+	readOnly  mode = "read-only"  // it cannot be written
+)
 
 // errMovedOn means that another program saved the file, and that its content has
 // not been looked at yet.
@@ -52,20 +46,20 @@ var errMovedOn = errors.New("the file was saved by another program")
 // use makes m the way to write.
 func (t *target) use(m mode) {
 	t.mode = m
-	t.lock.wantsWrites = t.isInPlace()
+	t.lock.wantsWrites = m == inPlace
 }
 
-func (t *target) isInPlace() bool { return t.mode == mode(&t.inPlace) }
+func (t *target) isInPlace() bool { return t.mode == inPlace }
 
 // canWrite reports whether the store may write the file, and can.
 func (t *target) canWrite() bool {
-	_, not := t.mode.(readOnly)
-	return t.o.touches() && !not
+	return t.o.touches() && t.mode != readOnly
 }
 
 // write makes next durable as the content of the file, in the way that the file
-// and its directory allow. It returns the errors of mode.write, in the words of a
-// Store.
+// and its directory allow. It returns errMovedOn if the file is not in the known
+// state any more; an error that wraps storage.ErrUnsure if next is in the file and may
+// not be durable; and other errors if nothing has changed.
 func (t *target) write(next *document.Document) (err error) {
 	defer func() { t.noteWrite(err) }()
 	if err := t.prepare(); err != nil {
@@ -86,8 +80,8 @@ func (t *target) prepare() error {
 	if !t.canWrite() {
 		t.probe()
 	}
-	if not, ok := t.mode.(readOnly); ok {
-		return not.why
+	if t.mode == readOnly {
+		return t.readOnly
 	}
 	if t.lock.refused != nil {
 		t.lock.follow()
@@ -96,19 +90,21 @@ func (t *target) prepare() error {
 }
 
 func (t *target) writeOnce(next *document.Document) error {
-	was := t.mode
-	err := was.write(next)
+	if t.isInPlace() {
+		return t.inPlace.write(next)
+	}
+	was, err := t.mode, t.replace(next)
 	switch {
 	case errors.Is(err, errNoExchange): // although probe could
-		t.use(replacement{t, true})
-		return t.writeOnce(next)
-	case t.isInPlace() || !t.canWrite() || t.known.Info == nil:
+		t.use(moveAside)
+		return t.replace(next)
+	case t.known.Info == nil:
 		return err
 	case isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
 		// The file, or its directory, does not allow a replacement. It may
 		// allow a write.
-		t.use(&t.inPlace)
-		if again := t.mode.write(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+		t.use(inPlace)
+		if again := t.inPlace.write(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
 			t.o.Log.Warn(t.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
 			return again
 		}
