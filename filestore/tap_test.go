@@ -114,7 +114,6 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			}
 			return sys.Reserve(f, size)
 		},
-		StartWrite: sys.StartWrite,
 		Sync: func(f *os.File) error {
 			if err := file("sync", f); err != nil {
 				return err

@@ -22,7 +22,6 @@ type Calls struct {
 	WriteAt    func(f *os.File, b []byte, off int64) (int, error)
 	Truncate   func(f *os.File, size int64) error
 	Reserve    func(f *os.File, size int64) error // disk space, without changing the file's size
-	StartWrite func(f *os.File, off, n int64)     // starts writing these bytes to the disk; only Sync reports the outcome
 	Sync       func(f *os.File) error
 	Chmod      func(f *os.File, mode os.FileMode) error
 	CopyOwner  func(f *os.File, like os.FileInfo, from string) // of like, and the extended attributes of the file at from, as far as permitted
@@ -58,7 +57,6 @@ func Real() Calls {
 		WriteAt:    (*os.File).WriteAt,
 		Truncate:   (*os.File).Truncate,
 		Reserve:    reserve,
-		StartWrite: startWrite,
 		Sync:       (*os.File).Sync,
 		Chmod:      (*os.File).Chmod,
 		CopyOwner:  copyOwner,

@@ -60,29 +60,16 @@ type Writer struct {
 	Calls *Calls
 	File  *os.File
 	Off   int64
-	begun int64 // the disk has begun to write everything before this offset
 	err   error
 }
 
-// writeAhead is the size of the parts in which a large text goes to the disk:
-// the disk writes one part while the next is copied to the system, which leaves
-// less for the sync.
-const writeAhead = 8 << 20
-
 func (w *Writer) Write(b []byte) (n int, err error) {
-	for n < len(b) && w.err == nil {
-		part := b[n:min(n+writeAhead, len(b))]
-		k, err := w.Calls.WriteAt(w.File, part, w.Off)
-		n += k
-		w.Off += int64(k)
-		if err == nil && k < len(part) {
-			err = fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), syscall.ENOSPC)
+	if w.err == nil {
+		n, w.err = w.Calls.WriteAt(w.File, b, w.Off)
+		w.Off += int64(n)
+		if w.err == nil && n < len(b) {
+			w.err = fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), syscall.ENOSPC)
 		}
-		if w.Off-w.begun >= writeAhead {
-			w.Calls.StartWrite(w.File, w.begun, w.Off-w.begun)
-			w.begun = w.Off
-		}
-		w.err = err
 	}
 	return n, w.err
 }

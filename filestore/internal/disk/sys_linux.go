@@ -37,11 +37,6 @@ func reserve(f *os.File, size int64) error {
 	return err
 }
 
-func startWrite(f *os.File, off, n int64) {
-	// Without flags that wait, this leaves disk errors to fsync.
-	unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
-}
-
 // lease takes a lease of the given kind on f. The kernel grants it to the file's
 // owner and to processes with CAP_LEASE. Root in a container lacks that, but may
 // become the owner for the moment, as far as the file system is concerned.

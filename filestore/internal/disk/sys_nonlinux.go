@@ -12,8 +12,6 @@ func changed(info os.FileInfo) int64 { return 0 }
 
 func reserve(f *os.File, size int64) error { return nil }
 
-func startWrite(f *os.File, off, n int64) {}
-
 func lease(f *os.File, kind LeaseKind) error { return errors.ErrUnsupported }
 
 func isMount(path string) bool { return false }
