@@ -24,9 +24,8 @@ type folder struct {
 	*file               // names the lock and the record of a commit, which begin with .pickup
 	lock    lock        // keeps other servers away from the directory
 	deleted []*dataFile // the latest, with what an undo brings back
-	odd     []storage.UnreachableElement
-	empty   bool // no file is there any more
-	half    bool // a commit is decided, and not in all files yet
+	empty   bool        // no file is there any more
+	half    bool        // a commit is decided, and not in all files yet
 }
 
 // Limits of a folder.
@@ -117,7 +116,7 @@ func (s *Store) enterFolder(ctx context.Context) error {
 // are dot files: true if they are of a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.o.sys.List(s.folder.dir())
-	s.folder.odd, left = nil, make(map[string]bool)
+	s.odd, left = nil, make(map[string]bool)
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
 		member, kind, isLeft := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".json.")
@@ -179,7 +178,7 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 			o.Line, o.Column, o.Detail = broken.Line, broken.Column, broken.Reason
 		}
 		o.Detail = strings.TrimSuffix(o.Detail, ": "+storage.ErrInvalid.Error()) + "; it is not served"
-		s.folder.odd = append(s.folder.odd, o)
+		s.odd = append(s.odd, o)
 		return nil
 	}
 	return err

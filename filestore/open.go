@@ -115,8 +115,6 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	o.sys = o.sys.Timed(o.Synced)
 	s := &Store{path: path, o: &o, rev: 1, feed: storage.NewFeed(1, keepBatches)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var err error
 	if IsFolder(path) {
 		err = s.openFolder(ctx)
@@ -130,7 +128,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		s.setFiles([]*dataFile{f})
 	}
 	if err != nil {
-		for _, w := range s.warningsLocked() { // the caller has no Store to ask for them
+		for _, w := range s.Warnings() { // the caller has no Store to ask for them
 			o.Log.Warn(w)
 		}
 		if s.folder != nil {

@@ -29,9 +29,10 @@ type Store struct {
 
 	mu     sync.Mutex // guards everything below
 	closed bool
-	rev    storage.Rev // of the contents of files
-	files  []*dataFile // of a folder in the order of their names
-	folder *folder     // nil: the store is one file
+	rev    storage.Rev                  // of the contents of files
+	files  []*dataFile                  // of a folder in the order of their names
+	folder *folder                      // nil: the store is one file
+	odd    []storage.UnreachableElement // the files of the folder that are not served
 
 	all atomic.Pointer[[]*dataFile] // files, for Writable
 }
@@ -152,10 +153,6 @@ func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]stora
 func (s *Store) Warnings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.warningsLocked()
-}
-
-func (s *Store) warningsLocked() (all []string) {
 	for _, f := range s.files {
 		all = append(all, f.warnings...)
 	}
@@ -189,14 +186,7 @@ func (s *Store) Unreachable() (all []storage.UnreachableElement) {
 			all = append(all, u)
 		}
 	}
-	return append(all, s.notServedLocked()...)
-}
-
-func (s *Store) notServedLocked() []storage.UnreachableElement {
-	if s.folder == nil {
-		return nil
-	}
-	return s.folder.odd
+	return append(all, s.odd...)
 }
 
 // UnreachableCount returns the number of these elements.
@@ -206,7 +196,7 @@ func (s *Store) UnreachableCount() (n int) {
 	for _, f := range s.files {
 		n += f.doc.UnreachableCount()
 	}
-	return n + len(s.notServedLocked())
+	return n + len(s.odd)
 }
 
 // Places returns where JSON Pointers lead in the file.

@@ -423,6 +423,6 @@ func (f *dataFile) completeRecord(ctx context.Context) error {
 	}
 	s := &Store{path: f.dir(), o: new(*f.o), feed: storage.NewFeed(1, keepBatches)}
 	err := s.enterFolder(ctx)
-	f.warnings = append(f.warnings, s.warningsLocked()...)
+	f.warnings = append(f.warnings, s.Warnings()...)
 	return errors.Join(err, s.closeFilesLocked())
 }

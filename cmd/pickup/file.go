@@ -137,10 +137,12 @@ func folderOf(path string) string {
 // parseText parses a text of a file or a commit. If it is an array, it is the collection
 // called member.
 func parseText(member, name string, text []byte, before *document.Document) (*document.Document, error) {
-	if before == nil && rawjson.Begins(text) == '[' {
-		return document.ParseMember(member, name, text, nil, nil)
+	if before != nil {
+		member = before.Only()
+	} else if rawjson.Begins(text) != '[' {
+		member = ""
 	}
-	return document.ParseEdit(name, text, nil, before)
+	return document.ParseMember(member, name, text, nil, before)
 }
 
 // realPath returns the absolute path of a file, which need not exist, without links.

@@ -72,7 +72,7 @@ func (m *merge) renumber() error {
 	if err != nil {
 		return err
 	}
-	if m.theirs, err = document.ParseEdit("theirs", next.Bytes(), database.IDMembers(m.options), m.theirs); err != nil {
+	if m.theirs, err = document.ParseMember(m.theirs.Only(), "theirs", next.Bytes(), database.IDMembers(m.options), m.theirs); err != nil {
 		return err
 	}
 	for _, r := range added {

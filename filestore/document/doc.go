@@ -3,7 +3,7 @@
 // nothing of files.
 //
 // A Document is immutable. Parse (parse.go, parser.go) finds its members and the
-// elements of its arrays; ParseEdit does so faster if most of the text is known
+// elements of its arrays; ParseMember does so faster if most of the text is known
 // from before. Apply (edit.go) returns the next Document, which shares the memory
 // of what stayed.
 //

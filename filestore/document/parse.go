@@ -18,23 +18,15 @@ import (
 // The error is a *storage.BrokenError for the file called file. idMember returns
 // the member that has the ids of a collection; nil means "id".
 func Parse(file string, data []byte, idMember func(collection string) string) (*Document, error) {
-	return ParseEdit(file, data, idMember, nil)
+	return ParseMember("", file, data, idMember, nil)
 }
 
-// ParseEdit is like Parse but faster for a text that is an edit of the document
-// before, which may be nil: unchanged elements are not validated again. If they
-// are most of the text, the new document shares them with before and does not
-// keep data. If before has one member only, so has the new document.
-func ParseEdit(file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
-	only := ""
-	if before != nil {
-		only = before.only
-	}
-	return ParseMember(only, file, data, idMember, before)
-}
-
-// ParseMember is like ParseEdit for a text that is the value of one member, the one
-// called only. If that is empty, the text is a database.
+// ParseMember is like Parse for a text that is the value of one member, the one called
+// only. If that is empty, the text is a database.
+//
+// It is faster if the text is an edit of the document before, which may be nil:
+// unchanged elements are not validated again. If they are most of the text, the new
+// document shares them with before and does not keep data.
 func ParseMember(only, file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }

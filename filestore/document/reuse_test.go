@@ -21,7 +21,7 @@ func checkEdit(t *testing.T, before *Document, text []byte) *Document {
 	t.Helper()
 	want, wrong := Parse("db.json", text, nil)
 	data := bytes.Clone(text)
-	d, err := ParseEdit("db.json", data, nil, before)
+	d, err := ParseMember("", "db.json", data, nil, before)
 	if fmt.Sprint(err) != fmt.Sprint(wrong) {
 		t.Fatalf("%s\nedited to\n%s\n%v, not %v", before.Bytes(), text, err, wrong)
 	}
@@ -254,7 +254,7 @@ func TestEditCosts(t *testing.T) {
 					var m, n runtime.MemStats
 					runtime.ReadMemStats(&m)
 					begin := time.Now()
-					if _, err := ParseEdit("db.json", []byte(test.text), nil, before); err != nil {
+					if _, err := ParseMember("", "db.json", []byte(test.text), nil, before); err != nil {
 						t.Fatal(err)
 					}
 					took = min(took, time.Since(begin))

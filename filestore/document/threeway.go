@@ -96,7 +96,7 @@ func (m *merger) merge(theirs bool) (*Document, []Conflict, error) {
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}
-	doc, err := ParseEdit("", text, o.idMember, o)
+	doc, err := ParseMember(o.only, "", text, o.idMember, o)
 	return doc, m.conflicts, err
 }
 
