@@ -25,7 +25,7 @@
 //
 // # Map
 //
-// Start at Store.Commit (store.go), dataFile.commit (datafile.go) and target.write
+// Start at Store.Commit (store.go), Store.commit (transaction.go) and target.write
 // (write.go). Each part of a Store has a type of its own, and Store.mu guards them all:
 //
 //	dataFile        the file and the contents from it        datafile.go
@@ -56,7 +56,7 @@
 //	collect edits that were finished in displaced files                     displaced.go
 //	load an edit of the file itself; an edit is ErrConflict                 look.go
 //	write the document in the mode of the file, durably                     write.go
-//	let readers and watchers see it                                         store.go
+//	let readers and watchers see it                                         transaction.go
 //	remove displaced files that nobody can write to any more                displaced.go
 //
 // The write of each mode has its steps as comments: a replacement (replacement.go) swaps

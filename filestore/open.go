@@ -280,8 +280,7 @@ func (e missingError) Unwrap() error { return fs.ErrNotExist }
 
 // probe sets the mode that the directory and the file allow.
 func (t *target) probe() {
-	begin := t.o.now()
-	leases, err := t.probeDir(0)
+	err := t.probeDir(0)
 	switch {
 	case err != nil:
 		t.probeFile(err)
@@ -295,32 +294,28 @@ func (t *target) probe() {
 	if err == nil && disk.Links(info) == 0 {
 		t.warn("%v", errDetached)
 	}
-	t.o.Log.Debug("probed "+t.path, "writes", string(t.mode), "leases", leases, "took", t.o.now().Sub(begin).Round(10*time.Microsecond).String())
+	t.o.Log.Debug("probed "+t.path, "writes", string(t.mode))
 }
 
 // probeDir tests with two scratch files whether the file can be replaced, and whether
 // the disk has room for another document of that size.
-func (t *target) probeDir(room int64) (leases string, err error) {
+func (t *target) probeDir(room int64) error {
 	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
 	for _, p := range []string{a, b} {
 		t.o.sys.Remove(p) // of a start that was killed
 		f, err := t.o.sys.Open(p, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return "no", err
+			return err
 		}
 		defer t.o.sys.Remove(p)
 		defer t.o.sys.Close(f)
 		if p == a && room > 0 {
 			if err := t.o.sys.Reserve(f, room); err != nil {
-				return "no", err
+				return err
 			}
 		}
 		if err := t.copyOwner(f); err != nil {
-			return "no", errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
-		}
-		leases = "yes"
-		if err := t.o.sys.Lease(f, disk.WriteLease); err != nil {
-			leases = "no"
+			return errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
 		}
 	}
 	t.use(swap)
@@ -328,7 +323,7 @@ func (t *target) probeDir(room int64) (leases string, err error) {
 		t.use(moveAside)
 		t.o.Log.Warn("this file system cannot swap two files: "+t.path+" is missing for microseconds during each write", "cause", disk.Cause(err))
 	}
-	return leases, nil
+	return nil
 }
 
 // probeFile tests whether a file that cannot be replaced, because of why, can be

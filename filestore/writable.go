@@ -46,7 +46,7 @@ func (t *target) lookWritable() {
 		return
 	}
 	failed := t.failure.Load() != nil
-	if !failed && t.hasRoom() == nil || t.o.now().Sub(t.tried) < tryAfter {
+	if !failed && t.hasRoom(t.isInPlace()) == nil || t.o.now().Sub(t.tried) < tryAfter {
 		return
 	}
 	err := t.tryWrite()
@@ -56,17 +56,12 @@ func (t *target) lookWritable() {
 }
 
 // hasRoom returns why a document of the same size cannot be written, as far as the
-// permissions and the free space show.
-func (t *target) hasRoom() error {
-	if !t.isInPlace() {
-		return t.o.sys.CanWrite(t.dir(), t.doc.Size())
+// permissions and the free space show. In place the record needs the space, too.
+func (t *target) hasRoom(inPlace bool) error {
+	if inPlace {
+		return t.o.sys.CanWrite(t.real, redoSize(filepath.Base(t.real), t.doc, t.doc))
 	}
-	return t.hasRoomInPlace()
-}
-
-// hasRoomInPlace is hasRoom for a write in place, whose record needs the space.
-func (t *target) hasRoomInPlace() error {
-	return t.o.sys.CanWrite(t.real, redoSize(filepath.Base(t.real), t.doc, t.doc))
+	return t.o.sys.CanWrite(t.dir(), t.doc.Size())
 }
 
 // tryWrite does what a write would do, up to the reservation of the space, without
@@ -77,12 +72,12 @@ func (t *target) tryWrite() error {
 	}
 	err := error(syscall.EACCES)
 	if !t.isInPlace() {
-		_, err = t.probeDir(t.doc.Size())
+		err = t.probeDir(t.doc.Size())
 	}
 	if isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
 		f, openErr := t.o.sys.Open(t.real, os.O_RDWR, 0)
 		if err = openErr; err == nil {
-			err = errors.Join(t.o.sys.Close(f), t.hasRoomInPlace())
+			err = errors.Join(t.o.sys.Close(f), t.hasRoom(true))
 		}
 	}
 	return t.refuse(disk.Cause(err))
