@@ -9,8 +9,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// lay returns the plain value v laid out like the first example of its kind; its
-// items are laid out like their namesakes in all examples. Scalars keep their
+// lay returns the plain value v laid out like the first example of its kind; the
+// values of its items are laid out like those of their namesakes in all examples. Scalars keep their
 // spelling.
 func (s style) lay(v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
@@ -24,32 +24,31 @@ func (s style) lay(v []byte, ex examples) []byte {
 		return rawjson.Compact(v)
 	}
 	ex = sync.OnceValue(ex)
-	first, others := nextModel(l, ex())
-	if first == nil {
+	model := firstOf(l, ex())
+	if model == nil {
 		if len(v) <= shortLine {
 			s = s.defaultLayout(ex())
 		}
-		first, ex = s.model(l), nothing
+		model, ex = s.model(l), nothing
 	}
-	s = s.in(first)
+	s = s.in(model)
 	if l.open == '[' {
-		s.layElements(l, first, ex)
+		s.layElements(l, model, ex)
 	} else {
-		s.layMembers(l, first, others, ex)
+		s.layMembers(l, model, ex)
 	}
-	l.tail = withoutComments(first.tail)
+	l.tail = withoutComments(model.tail)
 	return l.text()
 }
 
-// nextModel returns the first of the examples that is of the kind of l, nil if there is
-// none, and those after it.
-func nextModel(l *list, examples [][]byte) (*list, [][]byte) {
-	for i, example := range examples {
+// firstOf returns the first of the examples that is of the kind of l, or nil.
+func firstOf(l *list, examples [][]byte) *list {
+	for _, example := range examples {
 		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
-			return m, examples[i+1:]
+			return m
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // layElements lays out the elements of l like the elements of model.
@@ -66,40 +65,26 @@ func (s style) layElements(l, model *list, ex examples) {
 	}
 }
 
-// layMembers lays out the members of l like their namesakes in first or in other
-// examples, and new ones like the members of first.
-func (s style) layMembers(l, first *list, others [][]byte, ex examples) {
-	models := []*list{first} // others are cut when they are needed, which is seldom
-	sep := first.separator(s)
+// layMembers lays out the members of l like their namesakes in model, and new ones like
+// the others.
+func (s style) layMembers(l, model *list, ex examples) {
+	sep := model.separator(s)
 	for i := range l.items {
 		it := &l.items[i]
 		it.gap = sep
 		if i == 0 {
-			it.gap = withoutComments(first.items[0].gap)
+			it.gap = withoutComments(model.items[0].gap)
 		}
-		mark := first.items[len(first.items)-1].label
-		for k := 0; ; k++ {
-			if k == len(models) {
-				var next *list
-				if next, others = nextModel(l, others); next == nil {
-					break
-				}
-				models = append(models, next)
-			}
-			m := models[k]
-			j := m.place(string(it.name()))
-			if j < 0 {
-				continue
-			}
-			mark = m.items[j].label
-			if i > 0 && j > 0 && m.oneLine() == s.flat {
-				it.gap = withoutComments(m.items[j].gap)
+		mark := model.items[len(model.items)-1].label
+		if j := model.place(string(it.name())); j >= 0 {
+			mark = model.items[j].label
+			if i > 0 && j > 0 {
+				it.gap = withoutComments(model.items[j].gap)
 				if bytes.HasPrefix(it.gap, []byte(",  ")) { // columns
-					n := width(m.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
+					n := width(model.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
 					it.gap = append([]byte(","), bytes.Repeat([]byte(" "), max(1, n-1))...)
 				}
 			}
-			break
 		}
 		it.setColon(colon(mark))
 		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name()))

@@ -123,24 +123,7 @@ func styleOf(d *Document, data []byte) style {
 	}
 	s = s.in(d.top())
 	s.unit = cmp.Or(unitOf(d), s.unit)
-	if s.pad == "" {
-		s.pad = padOf(d)
-	}
 	return s
-}
-
-// padOf returns the gap inside the braces of the first record that is on one
-// line.
-func padOf(d *Document) string {
-	for _, m := range d.members {
-		if m.array == nil || m.array.elems.Len() == 0 {
-			continue
-		}
-		if l := cutList(m.array.first().value()); l.open == '{' && len(l.items) > 0 && l.oneLine() {
-			return string(withoutComments(l.items[0].gap))
-		}
-	}
-	return ""
 }
 
 // unitOf returns the indentation of the first member, or of the first record or
