@@ -207,7 +207,7 @@ func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
 		return v, true
 	}
 	end := len(document)
-	if !hasNUL || !parses(document) {
+	if !hasNUL || !mayBeRecord(data, end) || !parses(document) {
 		return verdict{}, false
 	}
 	v = verdict{text: document, record: int64(end)}
@@ -224,4 +224,24 @@ func isRecordOf(document, rest []byte) bool {
 	r, ok := readLine(record)
 	sum := checksum.Of(document)
 	return ok && int64(len("\x00\n")+len(record)) <= r.size() && (sum == r.oldSum || sum == r.newSum)
+}
+
+// mayBeRecord reports whether data from its first NUL on can be the rest of a
+// record: zeros, and then nothing, or its beginning, or sectors of it. Each sector
+// was written or is zero.
+func mayBeRecord(data []byte, nul int) bool {
+	rest := bytes.TrimLeft(data[nul:], "\x00")
+	at := len(data) - len(rest)
+	mark := []byte(redoBegin[len("\x00"):])
+	if at%redoBlock != 0 && !bytes.HasPrefix(rest, mark) && !bytes.HasPrefix(mark, rest) {
+		return false
+	}
+	for len(rest) > 0 {
+		n := min(len(rest), redoBlock-at%redoBlock)
+		if bytes.IndexByte(bytes.TrimRight(rest[:n], "\x00"), 0) >= 0 {
+			return false
+		}
+		rest, at = rest[n:], at+n
+	}
+	return true
 }
