@@ -24,8 +24,8 @@
 //
 // handler.go removes what comes before the path of a route: a session, what
 // Options.Routes rewrite, and the prefix; place.go remembers the URL that the client
-// sent. Middleware runs in this order: drain, request id, metrics (metrics.go),
-// access log, request log, recovery from panics, headers of every answer (middleware.go),
+// sent. Middleware runs in this order: drain, request id, what observes requests (metrics,
+// access log, request log), recovery from panics, headers of every answer (middleware.go),
 // the Host check and cross-origin rules (origin.go), credentials (authenticate.go),
 // preferences (prefer.go), simulation. observe.go has the metrics of requests and commits.
 // Handlers return errors. Package problem maps them to statuses, and each becomes a problem

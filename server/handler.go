@@ -60,18 +60,10 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(s.drain, setRequestID)
 	if o.Metrics != nil {
 		o.Metrics.register(s)
-		r.Use(o.Metrics.measure)
 	}
-	if o.AccessLog != nil {
-		r.Use(s.logAccess)
-	}
-	if o.Requests {
-		r.Use(s.record)
-	}
-	r.Use(s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin(), s.authenticate, s.checkPreferences, s.simulate)
+	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin, s.authenticate, s.checkPreferences, s.simulate)
 	r.NoRoute(s.notFound)
 	s.agents = s.newAgents()
 	s.register(r)

@@ -5,46 +5,36 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pickup/internal/storage"
-	"pickup/server/internal/problem"
 )
 
 // register adds the metrics of the database.
 func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
 
-// measure counts each request after it has been answered.
-func (m *Metrics) measure(c *gin.Context) {
-	start := time.Now()
-	defer func() {
-		route := c.FullPath() // a pattern, so there are few of them
-		if route == "" {
-			route = "none"
-		} else if len(route) > 1 {
-			route = strings.TrimSuffix(route, "/")
-		}
-		method := c.Request.Method
-		if !slices.Contains(methods, method) { // clients must not create labels
-			method = "other"
-		}
-		if isCut(c) {
-			return // it was not answered
-		}
-		status := c.Writer.Status()
-		if p, ok := c.Get(problemKey); ok && p.(*problem.Problem).Line > 0 {
-			status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
-		}
-		s := m.series(route, method, status)
-		s.requests.Inc()
-		if !isSimulated(c) {
-			s.durations.Observe(time.Since(start).Seconds())
-		}
-	}()
-	c.Next()
+// measure counts a request that was answered.
+func (m *Metrics) measure(c *gin.Context, o *outcome) {
+	route := c.FullPath() // a pattern, so there are few of them
+	if route == "" {
+		route = "none"
+	} else if len(route) > 1 {
+		route = strings.TrimSuffix(route, "/")
+	}
+	method, status := c.Request.Method, o.status
+	if !slices.Contains(methods, method) { // clients must not create labels
+		method = "other"
+	}
+	if o.problem != nil && o.problem.Line > 0 {
+		status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
+	}
+	s := m.series(route, method, status)
+	s.requests.Inc()
+	if o.simulated == "" {
+		s.durations.Observe(o.took.Seconds())
+	}
 }
 
 // series are the metrics of requests with the same labels.

@@ -79,7 +79,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 // setRequestID sets X-Request-Id.
 func setRequestID(c *gin.Context) {
-	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.NewRequestID(c.Request)}
+	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.RequestID(c.Request)}
 }
 
 // setHeaders sets the headers of every answer.
@@ -90,46 +90,77 @@ func setHeaders(c *gin.Context) {
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
 }
 
-// logAccess logs each request after it has been answered, a stream when it begins: its
-// id, the address of the client, the method, path and status, the size of the body, the
-// duration, the trace that it is part of, and what was simulated. Long values are
-// clipped, so that requests cannot fill the disk. Without AccessDetails the query and
-// what is wrong with a request are left out, since they may contain personal data; so
-// are the headers.
-func (s *server) logAccess(c *gin.Context) {
+// observe measures each request after it has been answered, a stream when it begins, logs
+// it, and records it.
+func (s *server) observe(c *gin.Context) {
 	start := time.Now()
-	// Deferred, so that an aborted answer is logged as well.
+	finish := s.record(c, start)
+	// Deferred, so that an aborted answer is observed as well.
 	defer func() {
-		attrs, status := httpx.TraceAttrs(c.Request), c.Writer.Status()
-		if isCut(c) {
-			status = 0
-		}
-		if 0 < status && status < http.StatusBadRequest && s.isRoutine(c) {
-			return
-		}
-		client, _, err := net.SplitHostPort(c.Request.RemoteAddr)
-		if err != nil {
-			client = c.Request.RemoteAddr
-		}
+		o := outcome{start: start, took: time.Since(start), status: c.Writer.Status(), bytes: max(c.Writer.Size(), 0)}
+		o.problem, _ = c.Keys[problemKey].(*problem.Problem)
 		if isSimulated(c) {
-			attrs = append(attrs, slog.String("simulated", c.Writer.Header().Get(simulatedHeader)))
+			o.simulated = c.Writer.Header().Get(simulatedHeader)
+			if isCut(c) {
+				o.status = 0
+			}
 		}
-		if s.AccessDetails {
-			attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(sentURL(c.Request).RawQuery))))
+		if finish != nil {
+			finish.end(c, &o)
 		}
-		if reason := s.reason(c, status); reason != "" {
-			attrs = append(attrs, slog.String("reason", reason))
+		if s.AccessLog != nil {
+			s.logAccess(c, &o)
 		}
-		s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
-			slog.String("id", requestIDOf(c)),
-			slog.String("client", client),
-			slog.String("method", httpx.Clip(c.Request.Method)),
-			slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
-			slog.Int("status", status),
-			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000)}, attrs...)...)
+		if s.Metrics != nil && o.status > 0 {
+			s.Metrics.measure(c, &o)
+		}
 	}()
 	c.Next()
+}
+
+// An outcome is how a request was answered.
+type outcome struct {
+	start     time.Time
+	took      time.Duration
+	status    int // 0 if the connection was cut
+	bytes     int
+	problem   *problem.Problem // nil if the request has not failed
+	simulated string           // what was simulated, "" if nothing
+}
+
+func (o *outcome) ms() float64 { return float64(o.took.Microseconds()) / 1000 }
+
+// logAccess logs a request: its id, the address of the client, the method, path and
+// status, the size of the body, the duration, the trace that it is part of, and what was
+// simulated. Long values are clipped, so that requests cannot fill the disk. Without
+// AccessDetails the query and what is wrong with a request are left out, since they may
+// contain personal data; so are the headers.
+func (s *server) logAccess(c *gin.Context, o *outcome) {
+	if 0 < o.status && o.status < http.StatusBadRequest && s.isRoutine(c) {
+		return
+	}
+	attrs := httpx.TraceAttrs(c.Request)
+	client, _, err := net.SplitHostPort(c.Request.RemoteAddr)
+	if err != nil {
+		client = c.Request.RemoteAddr
+	}
+	if o.simulated != "" {
+		attrs = append(attrs, slog.String("simulated", o.simulated))
+	}
+	if s.AccessDetails {
+		attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(sentURL(c.Request).RawQuery))))
+	}
+	if reason := s.reason(c, o); reason != "" {
+		attrs = append(attrs, slog.String("reason", reason))
+	}
+	s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
+		slog.String("id", requestIDOf(c)),
+		slog.String("client", client),
+		slog.String("method", httpx.Clip(c.Request.Method)),
+		slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
+		slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes),
+		slog.Float64("ms", o.ms())}, attrs...)...)
 }
 
 // isRoutine reports whether a request is not worth a line unless it fails: a health
@@ -141,18 +172,17 @@ func (s *server) isRoutine(c *gin.Context) bool {
 
 // reason returns why a page cannot read an answer or, with AccessDetails, what is wrong
 // with a request, with what may be secret hidden. It returns "" if there is no reason.
-func (s *server) reason(c *gin.Context, status int) string {
-	if origin := c.Request.Header.Get("Origin"); status < http.StatusBadRequest {
+func (s *server) reason(c *gin.Context, o *outcome) string {
+	if origin := httpx.Header(c.Request.Header, "Origin"); o.status < http.StatusBadRequest {
 		if origin != "" && s.trust(origin) == untrusted && isCrossOrigin(c.Request) {
 			return refusedOrigin(origin)
 		}
 		return ""
 	}
-	failed, ok := c.Get(problemKey)
-	if !ok || !s.AccessDetails {
+	if o.problem == nil || !s.AccessDetails {
 		return ""
 	}
-	p := failed.(*problem.Problem).Excerpt()
+	p := o.problem.Excerpt()
 	requestlog.RedactProblem(p, requestlog.IsPatch(c.Request.Header.Get("Content-Type")))
 	text := p.Detail
 	for _, f := range p.Errors[:min(1, len(p.Errors))] {
@@ -163,21 +193,22 @@ func (s *server) reason(c *gin.Context, status int) string {
 	return httpx.Clip(text)
 }
 
-// record records the request when it has been answered, unless it is one of the
-// service's page or for a resource of the service.
-func (s *server) record(c *gin.Context) {
+// A recording is a request that is recorded, and the writer of its answer.
+type recording struct {
+	requestlog.Request
+	writer recordingWriter
+}
+
+// record begins to record the request. It returns nil if there is no need to: for a
+// request of the service's page, or for a resource of the service.
+func (s *server) record(c *gin.Context, start time.Time) *recording {
 	r := c.Request
-	if isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
-		return
+	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
+		return nil
 	}
-	start := time.Now()
-	kept := &struct { // one allocation
-		requestlog.Request
-		writer recordingWriter
-	}{}
-	e := &kept.Request
-	*e = requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sentURL(r).EscapedPath(), Query: sentURL(r).RawQuery,
-		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(r.Header.Get("Origin")), Agent: httpx.Clip(r.UserAgent())}
+	sent := sentURL(r)
+	e := &recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
+		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(httpx.Header(r.Header, "Origin")), Agent: httpx.Clip(httpx.Header(r.Header, "User-Agent"))}}
 	if r.ContentLength != 0 && r.Body != nil {
 		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
 		r.Body = struct {
@@ -185,26 +216,21 @@ func (s *server) record(c *gin.Context) {
 			io.Closer
 		}{io.TeeReader(r.Body, &e.Body), r.Body}
 	}
-	writer := c.Writer
-	kept.writer = recordingWriter{writer, &e.Answer, s.requests}
-	c.Writer = &kept.writer
-	// Deferred, so that an aborted answer is recorded as well.
-	defer func() {
-		if isPreflight(r) && writer.Status() < http.StatusBadRequest {
-			return
-		}
-		e.Status, e.Bytes, e.Simulated = writer.Status(), max(writer.Size(), 0), writer.Header().Get(simulatedHeader)
-		if isCut(c) {
-			e.Status = 0
-		}
-		e.MS = float64(time.Since(start).Microseconds()) / 1000
-		if p, ok := c.Get(problemKey); ok {
-			e.Problem = p.(*problem.Problem)
-		}
-		c.Writer, kept.writer = writer, recordingWriter{} // which Gin uses again
-		s.requests.Add(e)
-	}()
-	c.Next()
+	e.writer = recordingWriter{c.Writer, &e.Answer, s.requests}
+	c.Writer = &e.writer
+	return e
+}
+
+// end adds the request to the log.
+func (e *recording) end(c *gin.Context, o *outcome) {
+	c.Writer = e.writer.ResponseWriter // which Gin uses again
+	log := e.writer.log
+	e.writer = recordingWriter{}
+	if isPreflight(c.Request) && o.status < http.StatusBadRequest {
+		return
+	}
+	e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
+	log.Add(&e.Request)
 }
 
 // recover turns a panic into a 500 and logs the stack. If a part of the answer has

@@ -34,36 +34,34 @@ const pageHeader = "Pickup-Page"
 // crossOrigin lets pages of the allowed origins use the service, and refuses writes
 // from other pages, with which browsers would send remembered credentials. It
 // does not affect clients other than browsers.
-func (s *server) crossOrigin() gin.HandlerFunc {
-	return func(c *gin.Context) {
-		h := c.Writer.Header()
-		h["Vary"] = varyOrigin
-		origin := c.Request.Header.Get("Origin")
-		if path := c.FullPath(); strings.HasPrefix(path, openapi.RequestsPath) || strings.HasPrefix(path, openapi.MCPPath) {
-			if isElsewhere(c.Request) {
-				s.fail(c, requestsForbidden())
-			}
-			return
+func (s *server) crossOrigin(c *gin.Context) {
+	h := c.Writer.Header()
+	h["Vary"] = varyOrigin
+	origin := httpx.Header(c.Request.Header, "Origin")
+	if path := c.FullPath(); strings.HasPrefix(path, openapi.RequestsPath) || strings.HasPrefix(path, openapi.MCPPath) {
+		if isElsewhere(c.Request) {
+			s.fail(c, requestsForbidden())
 		}
-		trust := s.trust(origin)
-		allowed := trust > untrusted
-		if allowed {
-			if trust == trustedAsAny {
-				origin = "*"
-			}
-			h.Set("Access-Control-Allow-Origin", origin)
-			h.Set("Access-Control-Expose-Headers", exposeHeaders)
-			if trust == named || trust == local && s.Auth == nil {
-				h.Set("Access-Control-Allow-Credentials", "true")
-			}
+		return
+	}
+	trust := s.trust(origin)
+	allowed := trust > untrusted
+	if allowed {
+		if trust == trustedAsAny {
+			origin = "*"
 		}
-		if isPreflight(c.Request) {
-			s.preflight(c, allowed)
-			return
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", exposeHeaders)
+		if trust == named || trust == local && s.Auth == nil {
+			h.Set("Access-Control-Allow-Credentials", "true")
 		}
-		if !allowed && protection.Check(c.Request) != nil {
-			s.fail(c, problem.New(http.StatusForbidden, "Pages from other origins may not write here: "+refusedOrigin(origin)+"."))
-		}
+	}
+	if isPreflight(c.Request) {
+		s.preflight(c, allowed)
+		return
+	}
+	if !allowed && protection.Check(c.Request) != nil {
+		s.fail(c, problem.New(http.StatusForbidden, "Pages from other origins may not write here: "+refusedOrigin(origin)+"."))
 	}
 }
 
@@ -187,7 +185,7 @@ func requestsForbidden() *problem.Problem {
 // origins no preflight allows pageHeader. Browsers send Sec-Fetch-Site only to https and
 // to this machine, so without it Origin decides, which a GET does not have.
 func isOwnPage(r *http.Request) bool {
-	if v := r.Header.Get(pageHeader); v != "1" && v != "docs" {
+	if v := httpx.Header(r.Header, pageHeader); v != "1" && v != "docs" {
 		return false
 	}
 	site := r.Header.Get("Sec-Fetch-Site")

@@ -180,11 +180,7 @@ func (req *request) sendBody(media, tag string, b []byte) error {
 // sendNotModified sends 304 (Not Modified) if the client already has what the tag
 // identifies. It reports whether it does.
 func (req *request) sendNotModified(tag string) bool {
-	list := req.Request.Header.Values("If-None-Match")
-	if len(list) == 0 {
-		return false
-	}
-	known := httpx.MatchTag(list, tag, true)
+	known := httpx.MatchTag(req.Request.Header["If-None-Match"], tag, true)
 	if known == "" {
 		return false
 	}

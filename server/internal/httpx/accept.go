@@ -11,7 +11,7 @@ import (
 // a media type to JSON: it has the higher weight, or the same weight and JSON is
 // accepted only by a wildcard.
 func Prefers(r *http.Request, media string) bool {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
+	accept := strings.Join(r.Header["Accept"], ",")
 	if !strings.Contains(strings.ToLower(accept), media) {
 		return false
 	}

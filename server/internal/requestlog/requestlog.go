@@ -4,10 +4,11 @@ package requestlog
 
 import (
 	"bytes"
-	"cmp"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -98,20 +99,17 @@ func (l *Log) Keep(e *Excerpt, tag string, part []byte) {
 	*e = long.Excerpt
 }
 
-// A Log has the latest requests. They are in a ring, so that those who add one do not wait
-// for one another, nor for those who read. Its methods may be called by several goroutines
-// at once.
+// A Log has the latest requests. Its methods may be called by several goroutines at once.
 type Log struct {
-	log *slog.Logger
+	log  *slog.Logger
+	long atomic.Pointer[taggedExcerpt] // the latest of a long answer
 
-	ring   [maxRequests]atomic.Pointer[Request] // by number
-	last   atomic.Uint64                        // the number of the latest request or clearing
-	oldest atomic.Uint64                        // earlier ones are dropped, whatever the ring has
-	size   atomic.Int64                         // of the ring, in bytes
-	more   atomic.Pointer[chan struct{}]        // closed when there is more; nil if nobody waits
-
-	long      atomic.Pointer[taggedExcerpt] // the latest of a long answer
-	redacting atomic.Bool                   // redact will run
+	mu        sync.Mutex
+	list      []*Request    // guarded by mu; the oldest first, with consecutive numbers
+	last      uint64        // guarded by mu; the number of the latest request or clearing
+	size      int64         // guarded by mu; of the list, in bytes
+	more      chan struct{} // guarded by mu; closed when there is more; nil if nobody waits
+	redacting bool          // guarded by mu; the list will be redacted
 }
 
 // New returns an empty Log that reports its own faults to log.
@@ -123,84 +121,51 @@ func (l *Log) Add(e *Request) {
 		e.Problem = e.Problem.Excerpt()
 	}
 	e.measure()
-	e.number = l.last.Add(1)
-	for slot := l.slot(e.number); ; {
-		old := slot.Load()
-		if old != nil && old.number > e.number {
-			return // so many others came meanwhile that it is dropped
-		}
-		if l.replace(old, e) {
-			break
-		}
-	}
-	l.drop()
-	l.wake()
-	if !l.redacting.Load() && l.redacting.CompareAndSwap(false, true) {
-		time.AfterFunc(redactAfter, func() { httpx.Contain(l.log, "requests not redacted", l.redact) })
-	}
-}
-
-func (l *Log) slot(number uint64) *atomic.Pointer[Request] { return &l.ring[number%maxRequests] }
-
-// replace replaces old by e, unless another request is in their slot. One of them may be nil.
-func (l *Log) replace(old, e *Request) bool {
-	if !l.slot(cmp.Or(old, e).number).CompareAndSwap(old, e) {
-		return false
-	}
-	if e != nil {
-		l.size.Add(e.size)
-	}
-	if old != nil {
-		l.size.Add(-old.size)
-	}
-	return true
-}
-
-// drop drops the oldest requests while all together are too large.
-func (l *Log) drop() {
-	for l.size.Load() > maxSize {
-		last := l.last.Load()
-		first := l.first(last)
-		if first >= last {
-			return
-		}
-		raise(&l.oldest, first+1)
-		if e := l.slot(first).Load(); e != nil && e.number <= first {
-			l.replace(e, nil)
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	e.number = l.last
+	l.list = append(l.list, e)
+	l.size += e.size
+	l.dropLocked()
+	l.wakeLocked()
+	if !l.redacting {
+		l.redacting = true
+		// No answer waits for it, and requests that are dropped soon need no work.
+		time.AfterFunc(redactAfter, func() {
+			httpx.Contain(l.log, "requests not redacted", func() {
+				l.mu.Lock()
+				l.redacting = false
+				list := slices.Clone(l.list)
+				l.mu.Unlock()
+				l.redact(list)
+			})
+		})
 	}
 }
 
-// first returns the number of the oldest request that is not dropped.
-func (l *Log) first(last uint64) uint64 {
-	first := max(l.oldest.Load(), 1)
-	if last > maxRequests {
-		first = max(first, last-maxRequests+1)
-	}
-	return first
-}
-
-// raise sets v to n unless it is more.
-func raise(v *atomic.Uint64, n uint64) {
-	for old := v.Load(); old < n && !v.CompareAndSwap(old, n); old = v.Load() {
+// dropLocked drops the oldest requests while they are too many or too large. The caller
+// has l.mu.
+func (l *Log) dropLocked() {
+	for len(l.list) > maxRequests || l.size > maxSize {
+		l.size -= l.list[0].size
+		l.list[0], l.list = nil, l.list[1:]
 	}
 }
 
 // Clear drops all requests.
 func (l *Log) Clear() {
-	cleared := l.last.Add(1)
-	raise(&l.oldest, cleared+1)
-	for i := range l.ring {
-		if e := l.ring[i].Load(); e != nil && e.number < cleared {
-			l.replace(e, nil)
-		}
-	}
-	l.wake()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	l.list, l.size = nil, 0
+	l.wakeLocked()
 }
 
-func (l *Log) wake() {
-	if more := l.more.Load(); more != nil && l.more.CompareAndSwap(more, nil) {
-		close(*more)
+func (l *Log) wakeLocked() {
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
 	}
 }
 
@@ -208,25 +173,13 @@ func (l *Log) wake() {
 // number of the latest. whole reports that they are all, because those since then
 // are not known.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
-	l.redactAll()
-	last = l.last.Load()
-	first, known := l.first(last), make(answers)
-	whole = number > last || number+1 < first
-	if !whole {
-		first = number + 1
-	}
-	for n := first; n <= last; n++ {
-		e := l.slot(n).Load()
-		switch {
-		case e != nil && e.number == n:
-			list = append(list, l.redacted(e, known))
-			continue
-		case e != nil && e.number > n, n < l.oldest.Load(): // dropped just now, like those before
-			list, whole = nil, true
-			continue
-		}
-		last = n - 1 // the next is being added
-		break
+	l.mu.Lock()
+	list, last = slices.Clone(l.list), l.last
+	l.mu.Unlock()
+	list = l.redact(list)
+	before := last - uint64(len(list)) // the number before the first
+	if whole = number > last || number < before; !whole {
+		list = list[number-before:]
 	}
 	return list, last, whole
 }
@@ -234,40 +187,34 @@ func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 // More returns a channel that is closed when there are more requests, or none. A caller
 // gets it before Since, so that nothing comes in between.
 func (l *Log) More() <-chan struct{} {
-	for {
-		if more := l.more.Load(); more != nil {
-			return *more
-		}
-		more := make(chan struct{})
-		l.more.CompareAndSwap(nil, &more)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.more == nil {
+		l.more = make(chan struct{})
 	}
+	return l.more
 }
 
-// redact hides what may be secret in the requests that are not redacted yet. It is
-// called a moment after a request: no answer waits for it, and those that are dropped
-// soon need no work.
-func (l *Log) redact() {
-	l.redacting.Store(false)
-	l.redactAll()
-}
-
-// redactAll hides what may be secret in all requests, which may make them larger.
-func (l *Log) redactAll() {
+// redact hides what may be secret in the requests of a list, there and in the log. It may
+// make them larger, and returns those that the log still has.
+func (l *Log) redact(list []*Request) []*Request {
 	known := make(answers)
-	for i := range l.ring {
-		if e := l.ring[i].Load(); e != nil {
-			l.redacted(e, known)
+	for i, e := range list {
+		if !e.redacted {
+			list[i] = e.redact(known)
 		}
 	}
-	l.drop()
-}
-
-// redacted returns a request without what may be secret, and keeps it in its place.
-func (l *Log) redacted(e *Request, known answers) *Request {
-	if e.redacted {
-		return e
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.last - uint64(len(l.list))
+	for _, e := range list {
+		if e.number > before {
+			at := e.number - before - 1
+			l.size += e.size - l.list[at].size
+			l.list[at] = e
+		}
 	}
-	n := e.redact(known)
-	l.replace(e, n)
-	return n
+	l.dropLocked()
+	before = l.last - uint64(len(l.list))
+	return slices.DeleteFunc(list, func(e *Request) bool { return e.number <= before })
 }

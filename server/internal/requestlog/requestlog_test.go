@@ -14,12 +14,10 @@ import (
 
 // sizeOf returns how many requests a log keeps, and their size.
 func sizeOf(l *Log) (count int, size int64) {
-	for i := range l.ring {
-		if e := l.ring[i].Load(); e != nil {
-			count, size = count+1, size+e.size
-		}
+	for _, e := range l.list {
+		size += e.size
 	}
-	return count, size
+	return len(l.list), size
 }
 
 // TestLog adds more than a log holds.
@@ -44,12 +42,12 @@ func TestLog(t *testing.T) {
 	default:
 		t.Error("nobody was woken")
 	}
-	if _, size := sizeOf(&l); size != l.size.Load() || size > maxSize || size < maxSize-3*maxBody {
-		t.Errorf("%d bytes, counted as %d", size, l.size.Load())
+	if _, size := sizeOf(&l); size != l.size || size > maxSize || size < maxSize-3*maxBody {
+		t.Errorf("%d bytes, counted as %d", size, l.size)
 	}
 	l.Clear()
-	if list, last, whole := l.Since(last); len(list) != 0 || last != 6*maxRequests+1 || !whole || l.size.Load() != 0 {
-		t.Errorf("%d requests of %d bytes are left", len(list), l.size.Load())
+	if list, last, whole := l.Since(last); len(list) != 0 || last != 6*maxRequests+1 || !whole || l.size != 0 {
+		t.Errorf("%d requests of %d bytes are left", len(list), l.size)
 	}
 }
 
@@ -97,8 +95,8 @@ func TestLogTogether(t *testing.T) {
 		}
 	}
 	count, size := sizeOf(&l)
-	if seen != writers*each || count != maxRequests || size != l.size.Load() {
-		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, l.size.Load())
+	if seen != writers*each || count != maxRequests || size != l.size {
+		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, l.size)
 	}
 }
 
@@ -141,15 +139,13 @@ func TestRequestsRedacted(t *testing.T) {
 		}
 		check := func(want int) {
 			t.Helper()
-			for i := range l.ring {
-				if e := l.ring[i].Load(); e != nil {
-					if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
-						t.Fatalf("kept is %s", kept)
-					}
+			for _, e := range l.list {
+				if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
+					t.Fatalf("kept is %s", kept)
 				}
 			}
-			if count, size := sizeOf(&l); count != want || l.size.Load() != size {
-				t.Errorf("%d requests of %d bytes, counted as %d", count, size, l.size.Load())
+			if count, size := sizeOf(&l); count != want || l.size != size {
+				t.Errorf("%d requests of %d bytes, counted as %d", count, size, l.size)
 			}
 		}
 		add(1)
