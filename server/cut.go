@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -50,19 +49,13 @@ func (w *lostWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-func (w *lostWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
-
 func (w *lostWriter) WriteHeaderNow() {}
 
-// FlushError is for http.ResponseController, as are the following methods.
+// FlushError is for http.ResponseController, like Unwrap.
 func (w *lostWriter) FlushError() error {
 	w.begun = true
-	return w.control().Flush()
+	return http.NewResponseController(w.Unwrap()).Flush()
 }
 
-func (w *lostWriter) SetReadDeadline(t time.Time) error  { return w.control().SetReadDeadline(t) }
-func (w *lostWriter) SetWriteDeadline(t time.Time) error { return w.control().SetWriteDeadline(t) }
-
-func (w *lostWriter) control() *http.ResponseController {
-	return http.NewResponseController(unwrapped(w.ResponseWriter))
-}
+// Unwrap returns the writer that has the connection.
+func (w *lostWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }

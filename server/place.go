@@ -123,7 +123,9 @@ func uriText(s string) string {
 	return b.String()
 }
 
-func requestIDOf(c *gin.Context) string { return httpx.Header(c.Writer.Header(), httpx.RequestIDHeader) }
+func requestIDOf(c *gin.Context) string {
+	return httpx.Header(c.Writer.Header(), httpx.RequestIDHeader)
+}
 
 // problemKey is the key of a request's *problem in its context.
 const problemKey = "problem"

@@ -33,27 +33,10 @@ const StreamType = "text/event-stream"
 // WantsStream reports whether a request asks for a stream of events.
 func WantsStream(r *http.Request) bool { return IsRead(r) && Prefers(r, StreamType) }
 
-// AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
-// section 12.5.3).
-func AcceptsGzip(r *http.Request) bool {
-	return parseWeights(strings.Join(r.Header.Values("Accept-Encoding"), ",")).coding("gzip") > 0
-}
-
-// weights are the elements of a header like Accept with their weights.
-type weights map[string]float64
-
-// coding returns the weight of a content coding, 0 if it is not accepted.
-func (w weights) coding(name string) float64 {
-	if q, ok := w[name]; ok {
-		return q
-	}
-	return w["*"]
-}
-
 // parseWeights returns the weights of the elements of a header like Accept.
 // Elements that do not parse are ignored.
-func parseWeights(header string) weights {
-	w := make(weights)
+func parseWeights(header string) map[string]float64 {
+	w := make(map[string]float64)
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameters, err := mime.ParseMediaType(part)
 		q := 1.0

@@ -28,23 +28,17 @@ func plainTag(tag string) string {
 	return tag
 }
 
-// WantsGzip reports whether an answer of that size is to be compressed with gzip. A small
-// answer is only compressed for a client that refuses any other.
-func WantsGzip(r *http.Request, size int) bool {
-	header := r.Header["Accept-Encoding"]
-	if len(header) == 0 || size < MinCompressed && !strings.Contains(header[0], "q=0") {
-		return false
+// WantsGzip reports whether an answer of that size is to be compressed with gzip.
+func WantsGzip(r *http.Request, size int) bool { return size >= MinCompressed && AcceptsGzip(r) }
+
+// AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
+// section 12.5.3).
+func AcceptsGzip(r *http.Request) bool {
+	accepted := parseWeights(strings.Join(r.Header["Accept-Encoding"], ","))
+	if weight, ok := accepted["gzip"]; ok {
+		return weight > 0
 	}
-	accepted := parseWeights(strings.Join(header, ","))
-	identity, named := accepted["identity"]
-	if any, ok := accepted["*"]; ok && !named {
-		named, identity = any == 0, any
-	}
-	if size < MinCompressed && !(named && identity == 0) {
-		return false
-	}
-	weight := accepted.coding("gzip")
-	return weight > 0 && !(named && identity > weight)
+	return accepted["*"] > 0
 }
 
 var gzipWriters = sync.Pool{New: func() any {
