@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,32 +20,27 @@ const maxStreamedChanges = 200
 // listChanges serves GET /_/changes: the revisions that the history holds, the
 // newest first, or as a stream those to come.
 func (req *request) listChanges() error {
+	limit, err := req.number("_limit", math.MaxInt, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	fields, some := req.parameter("_fields")
+	streams, follow := req.parameter("_streams")
+	after, requests := req.parameter("_requests")
 	var request uint64
-	t, limit := live.Changes{Run: req.db.Run(), Values: true, Most: maxStreamedChanges}, -1
-	for _, p := range req.parameters {
-		n, err := strconv.Atoi(p.Value)
-		switch {
-		case p.Name == "_fields" && p.Value == "id":
-			t.Values = false
-		case p.Name == "_fields":
-			return problem.BadParameter(p.Name, `the only value is "id"`)
-		case p.Name == "_limit" && (err != nil || n < 0):
-			return problem.BadParameter(p.Name, "must be 0 or a positive whole number")
-		case p.Name == "_limit":
-			limit = n
-		case p.Name == "_streams" && !httpx.WantsStream(req.Request):
-			return onlyStream(p.Name)
-		case p.Name == "_streams" && p.Value != "1":
-			return problem.BadParameter(p.Name, "the only value is 1")
-		case p.Name == "_streams":
-			t.Streams = true
-		case p.Name == "_requests":
-			if request, err = req.followRequests(p.Value); err != nil {
-				return err
-			}
-			t.Requests = true
+	switch {
+	case some && fields != "id":
+		return problem.BadParameter("_fields", `the only value is "id"`)
+	case follow && !httpx.WantsStream(req.Request):
+		return onlyStream("_streams")
+	case follow && streams != "1":
+		return problem.BadParameter("_streams", "the only value is 1")
+	case requests:
+		if request, err = req.followRequests(after); err != nil {
+			return err
 		}
 	}
+	t := live.Changes{Run: req.db.Run(), Values: !some, Most: maxStreamedChanges, Streams: follow, Requests: requests}
 	if httpx.WantsStream(req.Request) {
 		since, err := req.readSince([]string{"_limit"})
 		if err != nil {
@@ -70,9 +66,7 @@ func (req *request) listChanges() error {
 		revisions = after
 	}
 	slices.Reverse(revisions)
-	if limit >= 0 {
-		revisions = revisions[:min(limit, len(revisions))]
-	}
+	revisions = revisions[:min(limit, len(revisions))]
 	t.Most = -1
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		b = append(b, '[')

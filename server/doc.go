@@ -3,13 +3,12 @@
 // Options configures a Handler. Start at routes.go, which declares the whole API. serve.go
 // runs a request to one of the routes: it enters the session that the request names, waits
 // for the revision that it asks for (freshness.go), and calls a handler. The handlers of a
-// resource are in a file with its name, and nothing but routes.go refers to them: read.go,
-// list.go and write.go have the handlers for data; index.go, changes.go, undo.go,
-// generate.go, snapshots.go, findings.go, values.go, requests.go, sessions.go, holds.go, rules.go (of /_/simulate), status.go,
-// health.go, metrics.go, openapi.go (all descriptions) and pages.go those for the service.
-// They use request.go, the request; query.go and body.go, which parse what was sent;
-// update.go, one transaction; and send.go, tag.go and errors.go, the answers. No files refer
-// to one another in a circle.
+// resource are in a file with its name, and nothing but routes.go refers to them: read.go
+// and write.go have the handlers for data; index.go, changes.go, undo.go (also reset and named
+// snapshots), generate.go, requests.go, sessions.go, rules.go (of /_/simulate, and held
+// requests), status.go (also findings and values), health.go, metrics.go, openapi.go (all
+// descriptions) and pages.go those for the service. They use request.go, the request; query.go
+// and body.go, which parse what was sent; and send.go, tag.go and errors.go, the answers.
 //
 // A top-level array of the database is a collection of records, a top-level object
 // is a singular resource. Gin matches the path, and the current snapshot decides

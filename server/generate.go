@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -16,12 +15,10 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// How many records a request may make. Above maxDirect they are made in a fork, so that other
-// writers wait for their adoption only.
+// How many records a request may make.
 const (
 	maxMade       = 10_000
 	maxMadeShared = 4_000 // as many keys as a transaction of etcd has
-	maxDirect     = 1_000
 )
 
 // generate serves POST /_/generate: it adds made-up records.
@@ -30,7 +27,7 @@ func (req *request) generate() error {
 	if err != nil {
 		return err
 	}
-	counts, total, err := req.counts(body["collections"])
+	counts, err := req.counts(body["collections"])
 	if err != nil {
 		return err
 	}
@@ -52,36 +49,19 @@ func (req *request) generate() error {
 	} else if err != nil {
 		return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
 	}
-	generate := func(tx *database.Tx) (err error) {
+	after, err := req.update(func(tx *database.Tx) error {
+		if err := req.checkListPrecondition(tx, ""); err != nil {
+			return err
+		}
 		answer.Made, err = fake.Make(tx, counts, answer.Seed, now)
 		return err
-	}
-	rollback := hasPreference(req.Context, preferRollback)
-	var after *database.Snapshot
-	for try, again := 0, true; again; try++ {
-		change, aside := generate, total > maxDirect && try < 3 && !rollback // else the writes of others are in the way each time
-		if base := req.db.Snapshot(); aside {
-			fork, err := req.db.Fork(base, func(int) error { return nil }).Update(req.Request.Context(), generate)
-			if err != nil {
-				return err
-			}
-			change = func(tx *database.Tx) error { _, err := tx.Adopt(base, fork); return err }
-		}
-		after, err = req.update(func(tx *database.Tx) error {
-			if err := req.checkListPrecondition(tx, ""); err != nil {
-				return err
-			}
-			return change(tx)
-		})
-		_, again = errors.AsType[*database.ConflictError](err)
-		again = again && aside
-	}
+	})
 	switch {
 	case err != nil:
 		return err
 	case prefer(req.Context, preferMinimal):
 		return req.sendNothing()
-	case rollback:
+	case hasPreference(req.Context, preferRollback):
 		answer.Records = make(map[string][]jsontext.Value)
 		for name, ids := range answer.Made {
 			for _, id := range ids {
@@ -95,9 +75,9 @@ func (req *request) generate() error {
 	return req.sendNow(http.StatusOK, answer)
 }
 
-// counts reads how many records each collection gets, and returns how many that are in all.
-func (req *request) counts(v jsontext.Value) (counts []fake.Count, total int, err error) {
-	most := maxMade
+// counts reads how many records each collection gets.
+func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
+	total, most := 0, maxMade
 	if req.db.Shared() {
 		most = maxMadeShared
 	}
@@ -106,11 +86,11 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, total int, er
 		n, err := strconv.Atoi(string(v))
 		switch at := rawjson.Pointer("collections", name); {
 		case memberOf(req.snap, name) == nothing:
-			return nil, 0, req.noCollection(req.snap, name)
+			return nil, req.noCollection(req.snap, name)
 		case memberOf(req.snap, name) == object:
-			return nil, 0, problem.WrongShapeAt(at, strconv.Quote(name)+" is an object, not a collection")
+			return nil, problem.WrongShapeAt(at, strconv.Quote(name)+" is an object, not a collection")
 		case err != nil || n < 1:
-			return nil, 0, problem.WrongShapeAt(at, "the number of records must be 1 or more, as in 50")
+			return nil, problem.WrongShapeAt(at, "the number of records must be 1 or more, as in 50")
 		}
 		counts, total = append(counts, fake.Count{Collection: name, N: n}), min(total, most)+n
 	}
@@ -119,5 +99,5 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, total int, er
 	} else if total > most {
 		err = problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make at most %d records. Send several, or use pickup generate.", most))
 	}
-	return counts, total, err
+	return counts, err
 }

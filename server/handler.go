@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
+	"pickup/internal/spell"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/requestlog"
@@ -47,7 +49,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if s.metrics = o.Metrics; s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
-	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, ended: s.simulation.holds.end, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
+	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
@@ -69,6 +71,15 @@ func Handler(db *database.DB, o Options) http.Handler {
 	s.register(r)
 	s.front = &front{s, r}
 	return s.front
+}
+
+// LogUncommitted logs what is lost when the server of a Handler stops: the changes that
+// wait for a person.
+func LogUncommitted(h http.Handler) {
+	s := h.(*front).server
+	for _, r := range s.sessions.reviews() {
+		s.Log.Warn(fmt.Sprintf("the session %s had %s that nobody has committed", r.Name, spell.Count(r.Changes, "change")))
+	}
 }
 
 // A front is the handler in front of Gin. It takes off what a path has before the

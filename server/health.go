@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 
 	"pickup/internal/lint"
 	"pickup/internal/storage"
@@ -40,7 +41,7 @@ func (req *request) readyz() error {
 	case isVerbose(req.Request):
 		return req.readyzVerbose(broken)
 	case broken != nil:
-		return req.withoutReason(broken)
+		return req.notReady(broken)
 	case err != nil:
 		more := ""
 		if advice, ok := errors.AsType[*storage.AdviceError](err); ok && req.Auth != nil {
@@ -72,16 +73,32 @@ func (req *request) readyzVerbose(broken error) error {
 	return req.sendNow(status, body)
 }
 
-// withoutReason returns err without the reason why the file does not parse, which
-// may quote its text. Clients without credentials see it.
-func (req *request) withoutReason(err error) error {
-	var broken *storage.BrokenError
-	if req.Auth == nil || !errors.As(err, &broken) {
+// notReady returns the problem for a file or cluster that cannot be read. The reason why
+// a file does not parse may quote its text, so clients without credentials do not see it.
+func (req *request) notReady(err error) error {
+	broken, ok := errors.AsType[*storage.BrokenError](err)
+	if !ok {
 		return err
 	}
 	place := *broken
-	place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
-	return &place
+	if req.Auth != nil {
+		place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
+	}
+	p, _ := problem.Of(&place, keeper(req.db))
+	if file := req.brokenOfFolder(err); file != "" {
+		p.Detail += " Only the collections of " + file + " are affected."
+	}
+	return p
+}
+
+// brokenOfFolder returns the name of the file that does not parse if others of the folder
+// do, so that their collections can be written; else "".
+func (req *request) brokenOfFolder(err error) string {
+	broken, ok := errors.AsType[*storage.BrokenError](err)
+	if !ok || req.Source == nil || !req.Source().Folder {
+		return ""
+	}
+	return filepath.Base(broken.File)
 }
 
 // checks returns the state of the file or cluster, of writes, and of Options.Checks.
@@ -89,11 +106,13 @@ func (req *request) withoutReason(err error) error {
 // exist: they create it again.
 func (req *request) checks(file string, broken error) []checked {
 	writes := "ok"
-	switch {
+	switch part := req.brokenOfFolder(broken); {
 	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
 	case errors.Is(broken, storage.ErrAway):
 		writes = "refused until the cluster answers"
+	case part != "":
+		writes = "refused for the collections of " + part + " until it is fixed; others can be written"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
 		writes = "refused until the " + keeper(req.db) + " is fixed"
 	case req.writeError() != nil:

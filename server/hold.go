@@ -33,8 +33,7 @@ type held struct {
 	Session string    `json:"session,omitempty"`
 
 	session  *session      // nil if there is none
-	released chan struct{} // closed when it may go on, or the session has ended
-	ended    bool          // guarded by holds.mu; the session began after the request, and has ended
+	released chan struct{} // closed when it may go on
 }
 
 // holds are the requests that are held, in the order of their arrival.
@@ -42,20 +41,6 @@ type holds struct {
 	mu      sync.Mutex
 	list    []*held
 	arrived chan struct{} // closed when the next one arrives; nil if nobody waits for it
-}
-
-// end ends the requests that wait for a session which did not exist when they came.
-func (l *holds) end(session string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = slices.DeleteFunc(l.list, func(h *held) bool {
-		if h.Session != session || h.session != nil {
-			return false
-		}
-		h.ended = true
-		close(h.released)
-		return true
-	})
 }
 
 // release lets the requests of a session that are held under a name go on. It

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/internal/httpx"
+	"pickup/server/openapi"
 )
 
 // The header that names a session, and the path that does so where a client cannot
@@ -125,6 +126,11 @@ func uriText(s string) string {
 
 func requestIDOf(c *gin.Context) string {
 	return httpx.Header(c.Writer.Header(), httpx.RequestIDHeader)
+}
+
+// describedBy is the value of Link that leads to llms.
+func describedBy(sessionPath string) string {
+	return "<" + sessionPath + openapi.LLMsPath + `>; rel="describedby"`
 }
 
 // problemKey is the key of a request's *problem in its context.

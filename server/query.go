@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -64,6 +65,33 @@ func (req *request) takeOnly(known ...string) error {
 		}
 	}
 	return nil
+}
+
+// parameter returns the value of a parameter of the URL, the last one if it has several.
+func (req *request) parameter(name string) (value string, ok bool) {
+	for _, p := range slices.Backward(req.parameters) {
+		if p.Name == name {
+			return p.Value, true
+		}
+	}
+	return "", false
+}
+
+// number returns the value of a parameter that is a whole number from low to high, or
+// otherwise if the URL does not have it.
+func (req *request) number(name string, otherwise, low, high int) (int, error) {
+	value, ok := req.parameter(name)
+	if !ok {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(value)
+	switch {
+	case err == nil && low <= n && n <= high:
+		return n, nil
+	case high == math.MaxInt:
+		return 0, problem.BadParameter(name, "must be 0 or a positive whole number")
+	}
+	return 0, problem.BadParameter(name, fmt.Sprintf("must be a whole number from %d to %d", low, high))
 }
 
 // onlyStream returns the error for a parameter that only a stream takes.

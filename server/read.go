@@ -1,11 +1,214 @@
 package server
 
 import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/rawjson"
 	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
+
+// list serves GET and QUERY of a collection, and of /drivers/2/schedules: the
+// records whose driverId, as text, is the id of the parent.
+func (req *request) list() error {
+	if err := req.checkParent(); err != nil {
+		return err
+	}
+	collection := req.collection()
+	if httpx.WantsStream(req.Request) {
+		return req.streamList(collection)
+	}
+	q, condition, err := req.listQuery(collection)
+	if err != nil {
+		return err
+	}
+	return req.sendList(collection, q, condition)
+}
+
+// sendList sends the records that a query selects.
+func (req *request) sendList(collection string, q *query.Query, condition []byte) error {
+	media := req.responseMedia()
+	source := collection
+	if len(q.Embeds) > 0 {
+		source = ""
+	}
+	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
+	req.keepBody = q.Paging.Dialect == query.Whole
+	if done, err := req.sendKnown(media, tag); done {
+		return err
+	}
+	result, err := req.snap.Run(q) // without a build slot, because it may take seconds
+	if err != nil {
+		return err
+	}
+	if err := req.checkPage(q, result); err != nil {
+		return err
+	}
+	req.setPageHeaders(collection, result, condition)
+	if req.total = result.Total; req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
+		result.Dialect = query.ByPage // this form takes the place of json-server's
+	}
+	return req.sendNew(media, tag, func(b []byte) ([]byte, error) {
+		if media == openapi.JSONType {
+			return result.AppendJSON(b)
+		}
+		rows := make([]jsontext.Value, len(result.Records))
+		var cells []byte
+		for i, r := range result.Records {
+			n := len(cells)
+			if cells, err = req.snap.AppendRecord(cells, q, r.Value); err != nil {
+				return nil, err
+			}
+			rows[i] = cells[n:]
+		}
+		return appendCSV(b, rows), nil
+	})
+}
+
+// responseMedia returns the media type of an answer with records.
+func (req *request) responseMedia() string {
+	if httpx.Prefers(req.Request, "text/csv") {
+		req.form = nil // of JSON
+		return csvType
+	}
+	return openapi.JSONType
+}
+
+// checkPage limits a page to MaxPage records: the size that the query asks for,
+// and the size that it turns out to have.
+func (req *request) checkPage(q *query.Query, r *database.Result) error {
+	if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(r.Records)) > req.MaxPage {
+		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
+	}
+	return nil
+}
+
+// maxLinked is the maximum length of a query, in bytes, that Link repeats. Clients
+// limit the size of headers.
+const maxLinked = 2 << 10
+
+// setPageHeaders sets X-Total-Count and Link, as json-server 0.17 has them, and
+// Content-Range if the answer is part of a list. Links are followed with GET, so
+// links of a QUERY contain its condition.
+func (req *request) setPageHeaders(collection string, r *database.Result, condition []byte) {
+	if r.Dialect == query.Whole {
+		return
+	}
+	h := req.Writer.Header()
+	total := strconv.Itoa(r.Total)
+	h.Set("X-Total-Count", total)
+	part := "*"
+	if n := len(r.Records); n > 0 {
+		part = strconv.Itoa(r.Offset) + "-" + strconv.Itoa(r.Offset+n-1)
+	}
+	// A range unit is a token, which an escaped name always is.
+	h.Set("Content-Range", url.QueryEscape(collection)+" "+part+"/"+total)
+	query := req.sent.RawQuery
+	if condition != nil {
+		query += "&_where=" + url.QueryEscape(string(condition))
+	}
+	if len(query) > maxLinked {
+		return
+	}
+	var links []string
+	for _, l := range r.Links(query) {
+		links = append(links, "<"+urlOf(req.Request)+"?"+uriText(l.Query)+`>; rel="`+l.Rel+`"`)
+	}
+	if links != nil {
+		h.Set("Link", strings.Join(links, ", "))
+	}
+}
+
+// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has
+// the names.
+const csvType = "text/csv; charset=utf-8; header=present"
+
+// appendCSV appends records as a table with a column for each top-level field, in
+// the order in which they first occur. Strings are unquoted, other values are JSON;
+// null and missing fields are empty cells. An element that is not an object is in
+// the first column.
+//
+// Spreadsheets run text that begins with =, +, -, @, a tab or a line break as a
+// formula. Such text, but not a number, gets an apostrophe in front. Clients that
+// need the exact text use JSON.
+func appendCSV(dst []byte, records []jsontext.Value) []byte {
+	column := make(map[string]int)
+	var names []string
+	for _, r := range records {
+		for quoted := range rawjson.Members(r) {
+			name := rawjson.Unquote(quoted)
+			if _, ok := column[name]; !ok {
+				column[name] = len(names)
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 && len(records) > 0 {
+		names = append(names, "value")
+	}
+	if len(names) > 0 {
+		head := make([]string, len(names))
+		for i, name := range names {
+			head[i] = harmless(name)
+		}
+		dst = appendRow(dst, head)
+	}
+	for _, r := range records {
+		cells := make([]string, len(names))
+		for quoted, v := range rawjson.Members(r) {
+			cells[column[rawjson.Unquote(quoted)]] = cellText(v)
+		}
+		if r.Kind() != '{' {
+			cells[0] = cellText(r)
+		}
+		dst = appendRow(dst, cells)
+	}
+	return dst
+}
+
+// appendRow appends a record of RFC 4180. A single empty cell is quoted, because an empty
+// line is not a record.
+func appendRow(dst []byte, cells []string) []byte {
+	if len(cells) == 1 && cells[0] == "" {
+		return append(dst, "\"\"\r\n"...)
+	}
+	b := bytes.NewBuffer(dst)
+	w := csv.NewWriter(b) // with UseCRLF it would change the line breaks in cells
+	_ = w.Write(cells)    // a bytes.Buffer returns no error
+	w.Flush()
+	return append(bytes.TrimSuffix(b.Bytes(), []byte("\n")), "\r\n"...)
+}
+
+func cellText(v jsontext.Value) string {
+	switch {
+	case v.Kind() == 'n':
+		return ""
+	case v.Kind() == '"':
+		return harmless(rawjson.Unquote(v))
+	}
+	return string(v)
+}
+
+// harmless returns text that is not a formula.
+func harmless(s string) string {
+	if s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}
+
+// noQuery is the query of a URL without parameters, for one record.
+var noQuery = new(query.Query)
 
 // read serves GET of a record or a singular object. It accepts the parameters of a
 // list, but those that select records have no effect.
@@ -17,12 +220,14 @@ func (req *request) read() error {
 	if err != nil {
 		return req.missing(req.snap)
 	}
-	q, _, err := req.query(req.name)
-	if err != nil {
+	media, tag := req.responseMedia(), ""
+	q := noQuery
+	if len(req.parameters) == 0 { // most have none, and then there is nothing to parse
+		prefer(req.Context, preferStrict)
+	} else if q, _, err = req.query(req.name); err != nil {
 		return err
 	}
-	media, tag := req.responseMedia(), ""
-	if len(q.Embeds) > 0 {
+	if req.quick = len(q.Embeds) == 0; !req.quick {
 		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
 		req.keepBody = true
 	}

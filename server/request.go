@@ -38,11 +38,15 @@ type request struct {
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
 	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
+	quick      bool     // the answer needs no build slot
 	dependent  []string // the collections in which DELETE deletes records that refer to this one
 }
 
 func (s *server) newRequest(c *gin.Context) *request {
-	req := &request{server: s, Context: c, sent: sentURL(c.Request), sessionPath: sessionPath(placeOf(c.Request))}
+	req := &request{server: s, Context: c, sent: c.Request.URL}
+	if p := placeOf(c.Request); p != nil {
+		req.sent, req.sessionPath = p.sent, sessionPath(p)
+	}
 	req.use(s.db)
 	return req
 }

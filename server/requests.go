@@ -20,12 +20,10 @@ type requestBodies struct {
 // listRequests serves GET /_/requests: the latest requests, the newest first. Those to come
 // are events of GET /_/changes.
 func (req *request) listRequests() error {
-	number := uint64(0)
-	for _, p := range req.parameters {
-		var err error
-		if number, err = strconv.ParseUint(p.Value, 10, 64); err != nil {
-			return problem.BadParameter(p.Name, "must be the id of a request")
-		}
+	since, ok := req.parameter("_since")
+	number, err := strconv.ParseUint(since, 10, 64)
+	if ok && err != nil {
+		return problem.BadParameter("_since", "must be the id of a request")
 	}
 	list, _, _ := req.requests.Since(number)
 	slices.Reverse(list)

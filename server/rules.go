@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -70,8 +71,7 @@ func (req *request) removeRules() error {
 	return req.sendNothing()
 }
 
-// useRules puts rules into force, in place of the others or in addition to them. All
-// rules that are set at run time share one limit.
+// useRules puts rules into force, in place of the others or in addition to them.
 func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
 		p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
@@ -80,30 +80,62 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 		}
 		return p
 	}
-	req.sessions.mu.Lock()
-	defer req.sessions.mu.Unlock()
 	own := req.ownRules()
-	count, bytes := simulate.Size(rules)
-	add := func(l *simulate.Rules) {
-		if replace && l == own {
-			return
-		}
-		n, size := l.Size()
-		count, bytes = count+n, bytes+size
-	}
-	add(&req.simulation.rules)
-	for _, x := range req.sessions.byName {
-		add(x.rules)
-	}
-	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
-		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
-			simulate.MaxRules, simulate.MaxBodies>>20))
-	}
 	if replace {
 		own.Set(rules)
 	} else {
+		count, bytes := simulate.Size(rules)
+		n, size := own.Size()
+		if n+count > simulate.MaxRules || size+bytes > simulate.MaxBodies {
+			return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB. Remove some.", simulate.MaxRules, simulate.MaxBodies>>20))
+		}
 		own.Add(rules[0])
 	}
 	req.simulation.changed(req.db)
 	return nil
+}
+
+// listHolds serves GET /_/holds: the requests that are held, in a session its own.
+func (req *request) listHolds() error {
+	list := []held{}
+	l := &req.simulation.holds
+	l.mu.Lock()
+	for _, h := range l.list {
+		if req.session == nil || h.Session == req.session.name {
+			list = append(list, *h)
+		}
+	}
+	l.mu.Unlock()
+	return req.sendValue(list)
+}
+
+// releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the
+// first request that is held under the name.
+func (req *request) releaseHold() error {
+	name := req.Param("name")
+	if !simulate.IsName(name) {
+		return problem.WrongShape("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
+	}
+	var most time.Duration
+	for _, p := range req.parameters {
+		var err error
+		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
+			return problem.BadParameter(p.Name, fmt.Sprintf("must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
+		}
+	}
+	if err := req.readNothing(); err != nil {
+		return err
+	}
+	session := ""
+	if req.session != nil {
+		session = req.session.name
+	}
+	released, arrived := req.simulation.holds.release(session, name)
+	for end := time.Now().Add(most); released == 0 && time.Now().Before(end); {
+		if err := req.wait(req.Context, time.Until(end), arrived, req.session); err != nil {
+			return err
+		}
+		released, arrived = req.simulation.holds.release(session, name)
+	}
+	return req.sendNow(http.StatusOK, map[string]int{"released": released})
 }

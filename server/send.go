@@ -143,7 +143,11 @@ func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, erro
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	var b []byte
-	req.withBuildSlot(func() { b, err = body((*buffer)[:0]) })
+	if req.quick {
+		b, err = body((*buffer)[:0])
+	} else {
+		req.withBuildSlot(func() { b, err = body((*buffer)[:0]) })
+	}
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 func (s *server) serve(choices []*route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
-		defer req.release()
 		defer func() {
+			req.release()
 			if req.session != nil {
 				req.sessions.leave(req.session)
 			}
@@ -106,6 +106,31 @@ func (req *request) enterSession(own bool) error {
 	req.Header(sessionHeader, name)
 	req.use(x.db)
 	return nil
+}
+
+// findSessionLocked returns the session of that name, nil if there is none. A kept one
+// without changes begins again if the database has changed since, unless requests other
+// than streams use it. The caller has sessions.mu.
+func (req *request) findSessionLocked(name string) (*session, error) {
+	s, now := &req.sessions, req.db.Snapshot()
+	x := s.byName[name]
+	if x == nil || !x.kept || x.since == now.Rev() || x.changes() > 0 || len(x.db.Snapshots()) > 0 {
+		return x, nil
+	}
+	busy := x.requests
+	for _, p := range req.streams.Paths(x.db) {
+		busy -= p.Count
+	}
+	if busy > 0 {
+		return x, nil
+	}
+	x.kept = false // nobody has to be told
+	s.endLocked(x)
+	again, err := s.makeLocked(name, now)
+	if err == nil {
+		again.kept, again.told, again.rules = true, again.edges(), x.rules
+	}
+	return again, err
 }
 
 // sessionName returns the session that the request names, in the header, by the

@@ -14,6 +14,10 @@ import (
 
 // A session is a fork of the database under a name. A request that names one
 // works on the fork instead of the database.
+//
+// A session that is kept waits for a person, who looks at what an agent has changed in it,
+// and commits it. It does not end by being idle while it has changes, and forks the
+// database again while it has none.
 type session struct {
 	name   string
 	db     *database.DB
@@ -26,11 +30,13 @@ type session struct {
 	requests int       // guarded by sessions.mu; those in progress, streams among them
 	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
 
-	kept    bool        // guarded by sessions.mu; it waits for a person, see kept.go
-	since   storage.Rev // of the database, when the session began
-	told    edges       // guarded by sessions.mu; what the clients of the database know
-	counted edges       // guarded by sessions.mu; between which there are count changes
-	count   int         // guarded by sessions.mu
+	kept  bool        // guarded by sessions.mu; it waits for a person
+	since storage.Rev // of the database, when the session began
+	told  edges       // guarded by sessions.mu; what the clients of the database know
+
+	counting sync.Mutex // locked after sessions.mu, if both are
+	counted  edges      // guarded by counting; between which there are count changes
+	count    int        // guarded by counting
 }
 
 // edges are the revisions of a session between which its changes are.
@@ -38,9 +44,11 @@ type edges struct{ baseline, now storage.Rev }
 
 func (x *session) edges() edges { return edges{x.db.Baseline().Rev(), x.db.Snapshot().Rev()} }
 
-// changesLocked returns how many changes of the session are not committed. The caller has
-// sessions.mu.
-func (x *session) changesLocked() int {
+// changes returns how many changes of the session are not committed. Until the next one it
+// knows the number, so callers of what needs sessions.mu count without it before.
+func (x *session) changes() int {
+	x.counting.Lock()
+	defer x.counting.Unlock()
 	if at := x.edges(); x.counted != at {
 		x.counted, x.count = at, len(x.db.Baseline().Changes(x.db.Snapshot()))
 	}
@@ -52,9 +60,8 @@ type sessions struct {
 	db      *database.DB // which they fork
 	max     int          // how many there may be
 	idle    time.Duration
-	memory  int64             // bytes of changed values that all together may hold
-	ended   func(name string) // is called with mu
-	changed func()            // tells the clients of db that what waits for a review has changed
+	memory  int64  // bytes of changed values that all together may hold
+	changed func() // tells the clients of db that what waits for a review has changed
 	metrics *Metrics
 
 	mu     sync.Mutex
@@ -69,11 +76,12 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), rules: new(simulate.Rules), since: s.db.Snapshot().Rev()}
 	x.db = s.db.Fork(from, s.admit)
 	x.idle = time.AfterFunc(s.idle, func() {
+		x.changes()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
 		case x.requests > 0 || time.Since(x.used) < s.idle: // a request came just now
-		case x.kept && x.changesLocked() > 0:
+		case x.kept && x.changes() > 0:
 			x.idle.Reset(s.idle)
 		default:
 			s.endLocked(x)
@@ -100,7 +108,6 @@ func (s *sessions) endLocked(x *session) {
 	delete(s.byName, x.name)
 	x.idle.Stop()
 	close(x.ended)
-	s.ended(x.name)
 	s.metrics.sessions.Dec()
 	if x.kept {
 		s.changed()

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -31,18 +32,38 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changesLocked(), x.kept}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changes(), x.kept}
 }
 
 // list returns the states of the sessions by name.
 func (s *sessions) list() []sessionState {
 	list := []sessionState{}
 	s.mu.Lock()
-	for _, x := range s.byName {
-		list = append(list, x.stateLocked())
-	}
+	all := slices.Collect(maps.Values(s.byName))
 	s.mu.Unlock()
+	for _, x := range all {
+		x.changes()
+		s.mu.Lock()
+		list = append(list, x.stateLocked())
+		s.mu.Unlock()
+	}
 	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// A review is a session with changes that wait for a person.
+type review struct {
+	Name    string `json:"name"`
+	Changes int    `json:"changes"`
+}
+
+// reviews returns the sessions with changes that wait for a person.
+func (s *sessions) reviews() (list []review) {
+	for _, x := range s.list() {
+		if x.Kept && x.Changes > 0 {
+			list = append(list, review{x.Name, x.Changes})
+		}
+	}
 	return list
 }
 
@@ -105,7 +126,7 @@ func (req *request) putSession() error {
 	x := req.sessions.byName[name]
 	if x != nil {
 		status = http.StatusOK
-		switch n := x.changesLocked(); {
+		switch n := x.changes(); {
 		case from == "" && (keep || x.kept): // it stays as it is
 		case x.kept && n > 0 && !discard:
 			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s that nobody has committed. "discard": true drops them.`, name, spell.Count(n, "change")))
@@ -132,6 +153,7 @@ func (req *request) putSession() error {
 
 // sendSession sends the state of a session.
 func (req *request) sendSession(status int, x *session) error {
+	x.changes()
 	req.sessions.mu.Lock()
 	state := x.stateLocked()
 	req.sessions.mu.Unlock()

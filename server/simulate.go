@@ -189,9 +189,6 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
 	l.mu.Lock()
 	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })
-	if h.ended && err == nil {
-		err = sessionEnded()
-	}
 	l.mu.Unlock()
 	return err
 }

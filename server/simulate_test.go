@@ -191,44 +191,6 @@ func TestDelayEndsWithClient(t *testing.T) {
 	}
 }
 
-// TestHoldEndsWithLaterSession holds a request that names a session which another one
-// begins meanwhile: the end of the session is the end of the request.
-func TestHoldEndsWithLaterSession(t *testing.T) {
-	t.Parallel()
-	_, h := open(t, `{"notes":[{"id":1}]}`, simulated())
-	send := func(method, path, body string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
-		return w
-	}
-	answer := make(chan *httptest.ResponseRecorder)
-	go func() { answer <- send("DELETE", "/_/s/later/notes/1?_hold=later", "") }()
-	for begin := time.Now(); !strings.Contains(send("GET", "/_/holds", "").Body.String(), "later"); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 10*time.Second {
-			t.Fatal("the request is not held")
-		}
-	}
-	for _, step := range []struct {
-		method string
-		status int
-	}{
-		{method: "PUT", status: 201},
-		{method: "DELETE", status: 204},
-	} {
-		if w := send(step.method, "/_/sessions/later", ""); w.Code != step.status {
-			t.Fatalf("%s: %d %s", step.method, w.Code, w.Body)
-		}
-	}
-	select {
-	case w := <-answer:
-		if w.Code != 503 || !strings.Contains(w.Body.String(), "The session has ended. Nothing was changed.") {
-			t.Errorf("the answer is %d %s", w.Code, w.Body)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("the request is still held")
-	}
-}
-
 // TestTimesBeginAfterDelay delays requests for longer than the timeouts of the server.
 func TestTimesBeginAfterDelay(t *testing.T) {
 	for _, tls := range []bool{false, true} {

@@ -1,17 +1,24 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
+	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/query"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 	"pickup/server/auth"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
+	"pickup/server/openapi"
 )
 
 // status is the body of GET /_/status.
@@ -134,4 +141,72 @@ func (req *request) addFiles(x *status) {
 		n, pending := req.Findings.Count()
 		x.Findings = &findingsState{n, pending}
 	}
+}
+
+// listFindings serves GET /_/findings: what is wrong with the database, in a session with its
+// copy, or a part of the list.
+func (req *request) listFindings() error {
+	start, err := req.number("_start", 0, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	end, err := req.number("_end", math.MaxInt, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	findings := req.Findings
+	if req.session != nil {
+		findings = lint.New("", nil, req.db)
+	}
+	found, count := findings.List(start, end)
+	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
+	tag := httpx.Tag(append(text, total...))
+	if req.sendNotModified(tag) {
+		return nil
+	}
+	req.Header("X-Total-Count", total)
+	return req.sendBody(openapi.JSONType, tag, text)
+}
+
+// dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
+// a finding.
+func (req *request) dismissFinding() error {
+	id := req.Param("name")
+	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
+		return problem.New(http.StatusNotFound, "There is no finding about an edit with the revision "+httpx.Clip(id)+".")
+	}
+	return req.sendNothing()
+}
+
+const (
+	fewValues  = 20    // that GET /_/values lists without _limit
+	manyValues = 1_000 // that it lists at most
+)
+
+// listValues serves GET /_/values/COLLECTION/MEMBER: the values of a field, the most
+// frequent first.
+func (req *request) listValues() error {
+	collection, member := req.Param("collection"), req.Param("member")
+	switch memberOf(req.snap, collection) {
+	case nothing:
+		return req.noCollection(req.snap, collection)
+	case object:
+		return notFound(req.snap, collection+" is not a collection.")
+	}
+	search, _ := req.parameter("q")
+	limit, err := req.number("_limit", fewValues, 1, manyValues)
+	if err != nil {
+		return err
+	}
+	req.keepBody = true
+	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)
+	var unknown *query.Error
+	err = req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
+		values, err := req.snap.Values(collection, member, search, limit)
+		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
+	})
+	if errors.As(err, &unknown) {
+		return notFound(req.snap, httpx.Sentence(unknown.Detail))
+	}
+	return err
 }

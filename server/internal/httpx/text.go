@@ -1,8 +1,13 @@
+// Package httpx has what HTTP needs besides net/http: Accept headers, gzip, entity tags,
+// request ids, trace ids, and text for messages. It knows nothing of the database.
 package httpx
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,3 +45,16 @@ func Sentence(s string) string {
 	}
 	return s + "."
 }
+
+// Contain calls f and logs a panic, which would end the program outside of a request.
+func Contain(log *slog.Logger, message string, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			log.Error(message, "error", PanicError(v))
+		}
+	}()
+	f()
+}
+
+// PanicError returns the error of a panic, with the stack.
+func PanicError(v any) error { return fmt.Errorf("panic: %v\n%s", v, debug.Stack()) }

@@ -1,3 +1,0 @@
-// Package httpx has what HTTP needs besides net/http: Accept headers, gzip, entity tags,
-// request ids, trace ids, and text for messages. It knows nothing of the database.
-package httpx
