@@ -123,14 +123,6 @@ func (req *request) readSingle() (*body, error) {
 	return b, err
 }
 
-// readMember reads a body that is empty, or an object that may have one field
-// of that name, a string, which it returns.
-func (req *request) readMember(name string) (value string, err error) {
-	v, err := req.readMembers(name)
-	value, _ = rawjson.Text(v[name])
-	return value, err
-}
-
 // readMembers reads a body that is empty, or an object that may have fields of these
 // names, which it returns. The first is a string; the caller checks the others.
 func (req *request) readMembers(names ...string) (map[string]jsontext.Value, error) {

@@ -49,10 +49,7 @@ func (req *request) generate() error {
 	} else if err != nil {
 		return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
 	}
-	after, err := req.update(func(tx *database.Tx) error {
-		if err := req.checkListPrecondition(tx, ""); err != nil {
-			return err
-		}
+	after, err := req.updateList("", func(tx *database.Tx) (err error) {
 		answer.Made, err = fake.Make(tx, counts, answer.Seed, now)
 		return err
 	})

@@ -160,15 +160,6 @@ func (req *request) readCondition() ([]byte, error) {
 	return b.objects[0], nil
 }
 
-// conditionError returns an error of a condition with a pointer into the body.
-func conditionError(err error) error {
-	var query *query.Error
-	if !errors.As(err, &query) || query.Parameter != "_where" {
-		return err
-	}
-	return problem.WrongShapeAt(query.Pointer, query.Detail)
-}
-
 // collection returns the collection that a list or a POST is about.
 func (req *request) collection() string { return cmp.Or(req.child, req.name) }
 
@@ -233,7 +224,10 @@ func (req *request) query(collection string) (q *query.Query, condition []byte, 
 			return nil, nil, err
 		}
 		if q, err = req.snap.Where(q, condition); err != nil {
-			return nil, nil, conditionError(err)
+			if wrong, ok := errors.AsType[*query.Error](err); ok && wrong.Parameter == "_where" {
+				err = problem.WrongShapeAt(wrong.Pointer, wrong.Detail) // it is in the body
+			}
+			return nil, nil, err
 		}
 	}
 	if prefer(req.Context, preferStrict) {

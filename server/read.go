@@ -207,9 +207,6 @@ func harmless(s string) string {
 	return s
 }
 
-// noQuery is the query of a URL without parameters, for one record.
-var noQuery = new(query.Query)
-
 // read serves GET of a record or a singular object. It accepts the parameters of a
 // list, but those that select records have no effect.
 func (req *request) read() error {
@@ -221,7 +218,7 @@ func (req *request) read() error {
 		return req.missing(req.snap)
 	}
 	media, tag := req.responseMedia(), ""
-	q := noQuery
+	q := new(query.Query)
 	if len(req.parameters) == 0 { // most have none, and then there is nothing to parse
 		prefer(req.Context, preferStrict)
 	} else if q, _, err = req.query(req.name); err != nil {

@@ -110,16 +110,10 @@ func (req *request) putSession() error {
 	from, _ := rawjson.Text(body["from"])
 	keep, discard := body["keep"].Kind() == 't', body["discard"].Kind() == 't'
 	snap := req.db.Snapshot()
-	switch from {
-	case "", "now":
-	case baselineName:
-		snap = req.db.Baseline()
-	default:
-		named := req.db.NamedSnapshot(from)
-		if named == nil {
-			return noSnapshot(from)
+	if from != "" && from != "now" {
+		if snap, err = req.stateNamed(from); err != nil {
+			return err
 		}
-		snap = named.Snapshot
 	}
 	status := http.StatusCreated
 	req.sessions.mu.Lock()
@@ -207,11 +201,9 @@ func (req *request) commitSession(x *session) error {
 	defer x.commit.Unlock()
 	base, now := x.db.Baseline(), x.db.Snapshot()
 	var changes []database.Change
-	_, err := req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkListPrecondition(tx, ""); err == nil {
-			tx.From(x.name)
-			changes, err = tx.Adopt(base, now)
-		}
+	_, err := req.updateList("", func(tx *database.Tx) (err error) {
+		tx.From(x.name)
+		changes, err = tx.Adopt(base, now)
 		return err
 	})
 	if err != nil {

@@ -71,15 +71,6 @@ func (req *request) checkTarget(tx *database.Tx) error {
 	return nil
 }
 
-// checkListPrecondition checks the preconditions on a collection, or on the database
-// if name is "". The tag is the tag of a GET without a query.
-func (req *request) checkListPrecondition(tx *database.Tx, name string) error {
-	if !req.isConditional() {
-		return nil
-	}
-	return req.checkPrecondition(req.listTag(tx.Snapshot(), name))
-}
-
 // listTag returns the tag of a GET of a collection without a query, or of the
 // database if name is "".
 func (req *request) listTag(snap *database.Snapshot, name string) string {

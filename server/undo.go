@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -46,10 +47,8 @@ func (req *request) undo() error {
 	}
 	var undone *database.Revision
 	var changes []database.Change
-	_, err = req.update(func(tx *database.Tx) (err error) {
-		if err = req.checkListPrecondition(tx, ""); err == nil {
-			undone, changes, err = tx.Undo(at.rev, only...)
-		}
+	_, err = req.updateList("", func(tx *database.Tx) (err error) {
+		undone, changes, err = tx.Undo(at.rev, only...)
 		return err
 	})
 	if fault, ok := errors.AsType[*database.FaultError](err); ok && errors.Is(fault, storage.ErrShape) {
@@ -97,25 +96,18 @@ func readElements(v jsontext.Value) (all []database.Change, err error) {
 // reset serves POST /_/reset: it restores the baseline, or the named snapshot
 // that the body names.
 func (req *request) reset() error {
-	name, err := req.readMember("to")
+	body, err := req.readMembers("to")
 	if err != nil {
 		return err
 	}
-	to := req.db.Baseline()
-	if name == "" {
-		name = baselineName
-	} else if name != baselineName {
-		named := req.db.NamedSnapshot(name)
-		if named == nil {
-			return noSnapshot(name)
-		}
-		to = named.Snapshot
+	name, _ := rawjson.Text(body["to"])
+	name = cmp.Or(name, baselineName)
+	to, err := req.stateNamed(name)
+	if err != nil {
+		return err
 	}
 	var changes []database.Change
-	_, err = req.update(func(tx *database.Tx) error {
-		if err := req.checkListPrecondition(tx, ""); err != nil {
-			return err
-		}
+	_, err = req.updateList("", func(tx *database.Tx) error {
 		changes = tx.Reset(to)
 		return nil
 	})
@@ -123,6 +115,18 @@ func (req *request) reset() error {
 		return err
 	}
 	return req.sendChanges("to", name, changes)
+}
+
+// stateNamed returns the baseline or a named snapshot.
+func (req *request) stateNamed(name string) (*database.Snapshot, error) {
+	if name == baselineName {
+		return req.db.Baseline(), nil
+	}
+	named := req.db.NamedSnapshot(name)
+	if named == nil {
+		return nil, noSnapshot(name)
+	}
+	return named.Snapshot, nil
 }
 
 // sendChanges answers a request that has led to the revision of Pickup-Revision
@@ -188,8 +192,8 @@ func (req *request) keepSnapshot() error {
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
 		return problem.WrongShape("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
 	}
-	if req.Request.ContentLength != 0 {
-		return problem.WrongShape("PUT saves the current database and takes no body")
+	if err := req.readNothing(); err != nil {
+		return err
 	}
 	status := http.StatusCreated
 	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {

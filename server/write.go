@@ -36,10 +36,7 @@ func (req *request) create() error {
 		mode = database.CreateWithDefaults
 	}
 	created := make([]*database.Record, len(sent))
-	after, err := req.update(func(tx *database.Tx) error {
-		if err := req.checkListPrecondition(tx, collection); err != nil {
-			return err
-		}
+	after, err := req.updateList(collection, func(tx *database.Tx) error {
 		if b.objects, err = req.fillReferences(tx, b, sent); err != nil {
 			return err
 		}
@@ -266,12 +263,7 @@ func (req *request) patchDatabase() error {
 	if err != nil {
 		return err
 	}
-	after, err := req.update(func(tx *database.Tx) error {
-		if err := req.checkListPrecondition(tx, ""); err != nil {
-			return err
-		}
-		return tx.PatchDatabase(patch)
-	})
+	after, err := req.updateList("", func(tx *database.Tx) error { return tx.PatchDatabase(patch) })
 	switch {
 	case err != nil:
 		return err
@@ -335,6 +327,19 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 	}
 	req.setRevision(snap)
 	return snap, nil
+}
+
+// updateList is update after the preconditions on a collection, or on the database if name
+// is "". The tag is the tag of a GET without a query.
+func (req *request) updateList(name string, fn func(*database.Tx) error) (*database.Snapshot, error) {
+	return req.update(func(tx *database.Tx) error {
+		if req.isConditional() {
+			if err := req.checkPrecondition(req.listTag(tx.Snapshot(), name)); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
 }
 
 // updateTarget runs change as a transaction on the record or object of the path, after

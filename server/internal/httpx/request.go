@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -41,6 +42,9 @@ func Header(h http.Header, name string) string {
 // IsRead reports whether a request is a GET or a HEAD.
 func IsRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
+// traceparent is the form of that header. Versions after 00 may have more parts.
+var traceparent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
 // TraceAttrs returns the trace-id and the parent-id of the header traceparent (W3C
 // Trace Context, section 3.2), or nothing if it is missing or invalid.
 func TraceAttrs(r *http.Request) []slog.Attr {
@@ -48,20 +52,11 @@ func TraceAttrs(r *http.Request) []slog.Attr {
 	if len(values) != 1 {
 		return nil
 	}
-	parts := strings.Split(values[0], "-")
-	// Later versions may have more parts; version ff is forbidden.
-	if len(parts) < 4 || parts[0] == "00" && len(parts) > 4 || parts[0] == "ff" {
+	m := traceparent.FindStringSubmatch(values[0])
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" || strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
 		return nil
 	}
-	for i, n := range []int{2, 32, 16, 2} {
-		if len(parts[i]) != n || strings.Trim(parts[i], "0123456789abcdef") != "" {
-			return nil
-		}
-	}
-	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
-		return nil
-	}
-	return []slog.Attr{slog.String("trace", parts[1]), slog.String("parent", parts[2])}
+	return []slog.Attr{slog.String("trace", m[2]), slog.String("parent", m[3])}
 }
 
 const defaultWriteTime = time.Minute // for a write, if the server has no timeout

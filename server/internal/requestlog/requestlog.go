@@ -44,13 +44,10 @@ type Request struct {
 	Body   Excerpt `json:"-"`
 	Answer Excerpt `json:"-"`
 
-	number   uint64
+	number   uint64 // in its Log, from 1; ID as text
 	size     int64 // of all, in bytes, roughly
 	redacted bool
 }
-
-// Number returns the number of a request in its Log, from 1. Its ID is the same as text.
-func (e *Request) Number() uint64 { return e.number }
 
 // measure sets the size of a request.
 func (e *Request) measure() {

@@ -73,12 +73,12 @@ func TestLogTogether(t *testing.T) {
 	for ended := false; ; {
 		more := l.More()
 		list, last, whole := l.Since(seen)
-		if len(list) > 0 && !whole && list[0].Number() != seen+1 {
-			t.Fatalf("%d comes after %d", list[0].Number(), seen)
+		if len(list) > 0 && !whole && list[0].number != seen+1 {
+			t.Fatalf("%d comes after %d", list[0].number, seen)
 		}
 		for i, e := range list {
-			if e.Number() != list[0].Number()+uint64(i) || e.ID == "" {
-				t.Fatalf("%d is in place %d after %d", e.Number(), i, list[0].Number())
+			if e.number != list[0].number+uint64(i) || e.ID == "" {
+				t.Fatalf("%d is in place %d after %d", e.number, i, list[0].number)
 			}
 		}
 		if last < seen {

@@ -102,30 +102,21 @@ func isPrivatePath(real string, names []string) bool {
 	})
 }
 
-// openPublic opens the file of root that parts name, unless it is a private one or in
-// a private folder.
+// openPublic opens the file of root that parts name, unless it is a private one.
 func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File, os.FileInfo, error) {
-	isPrivate := func(info os.FileInfo) bool {
-		return slices.ContainsFunc(private, func(p os.FileInfo) bool { return os.SameFile(p, info) })
-	}
-	var info os.FileInfo
-	var err error
-	for i := range len(parts) + 1 {
-		if info, err = root.Stat(filepath.Join(append([]string{"."}, parts[:i]...)...)); err != nil {
-			return nil, nil, err
-		}
-		if isPrivate(info) {
-			return nil, nil, os.ErrNotExist
-		}
+	name := filepath.Join(parts...)
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, nil, err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return nil, nil, os.ErrNotExist
 	}
-	file, err := root.Open(filepath.Join(parts...))
+	file, err := root.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = file.Stat(); err == nil && isPrivate(info) {
+	if info, err = file.Stat(); err == nil && slices.ContainsFunc(private, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
 		err = os.ErrNotExist
 	}
 	if err != nil {
