@@ -45,7 +45,7 @@ type Request struct {
 	Answer Excerpt `json:"-"`
 
 	number   uint64 // in its Log, from 1; ID as text
-	size     int64 // of all, in bytes, roughly
+	size     int64  // of all, in bytes, roughly
 	redacted bool
 }
 
