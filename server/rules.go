@@ -71,7 +71,8 @@ func (req *request) removeRules() error {
 	return req.sendNothing()
 }
 
-// useRules puts rules into force, in place of the others or in addition to them.
+// useRules puts rules into force, in place of the others or in addition to them. All
+// rules that are set at run time share one limit.
 func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
 		p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
@@ -80,15 +81,26 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 		}
 		return p
 	}
-	own := req.ownRules()
+	req.sessions.mu.Lock()
+	defer req.sessions.mu.Unlock()
+	own, sets := req.ownRules(), []*simulate.Rules{&req.simulation.rules}
+	for _, x := range req.sessions.byName {
+		sets = append(sets, x.rules)
+	}
+	count, bytes := simulate.Size(rules)
+	for _, set := range sets {
+		if !replace || set != own {
+			n, size := set.Size()
+			count, bytes = count+n, bytes+size
+		}
+	}
+	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
+		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
+			simulate.MaxRules, simulate.MaxBodies>>20))
+	}
 	if replace {
 		own.Set(rules)
 	} else {
-		count, bytes := simulate.Size(rules)
-		n, size := own.Size()
-		if n+count > simulate.MaxRules || size+bytes > simulate.MaxBodies {
-			return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("There can be %d rules with bodies of %d MiB. Remove some.", simulate.MaxRules, simulate.MaxBodies>>20))
-		}
 		own.Add(rules[0])
 	}
 	req.simulation.changed(req.db)

@@ -192,8 +192,8 @@ func (req *request) keepSnapshot() error {
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
 		return problem.WrongShape("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
 	}
-	if err := req.readNothing(); err != nil {
-		return err
+	if req.Request.ContentLength != 0 {
+		return problem.WrongShape("PUT saves the current database and takes no body")
 	}
 	status := http.StatusCreated
 	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {
