@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,12 +13,14 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// sizeOf returns how many requests a log keeps, and their size.
-func sizeOf(l *Log) (count int, size int64) {
+// sizeOf returns how many requests a log keeps, their size, and the size that it counts.
+func sizeOf(l *Log) (count int, size, counted int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, e := range l.list {
 		size += e.size
 	}
-	return len(l.list), size
+	return len(l.list), size, l.size
 }
 
 // TestLog adds more than a log holds.
@@ -42,8 +45,8 @@ func TestLog(t *testing.T) {
 	default:
 		t.Error("nobody was woken")
 	}
-	if _, size := sizeOf(&l); size != l.size || size > maxSize || size < maxSize-3*maxBody {
-		t.Errorf("%d bytes, counted as %d", size, l.size)
+	if _, size, counted := sizeOf(&l); size != counted || size > maxSize || size < maxSize-3*maxBody {
+		t.Errorf("%d bytes, counted as %d", size, counted)
 	}
 	l.Clear()
 	if list, last, whole := l.Since(last); len(list) != 0 || last != 6*maxRequests+1 || !whole || l.size != 0 {
@@ -94,9 +97,9 @@ func TestLogTogether(t *testing.T) {
 			ended = true
 		}
 	}
-	count, size := sizeOf(&l)
-	if seen != writers*each || count != maxRequests || size != l.size {
-		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, l.size)
+	count, size, counted := sizeOf(&l)
+	if seen != writers*each || count != maxRequests || size != counted {
+		t.Errorf("%d requests up to %d, of %d bytes counted as %d", count, seen, size, counted)
 	}
 }
 
@@ -139,13 +142,16 @@ func TestRequestsRedacted(t *testing.T) {
 		}
 		check := func(want int) {
 			t.Helper()
-			for _, e := range l.list {
+			l.mu.Lock()
+			list := slices.Clone(l.list)
+			l.mu.Unlock()
+			for _, e := range list {
 				if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
 					t.Fatalf("kept is %s", kept)
 				}
 			}
-			if count, size := sizeOf(&l); count != want || l.size != size {
-				t.Errorf("%d requests of %d bytes, counted as %d", count, size, l.size)
+			if count, size, counted := sizeOf(&l); count != want || counted != size {
+				t.Errorf("%d requests of %d bytes, counted as %d", count, size, counted)
 			}
 		}
 		add(1)
