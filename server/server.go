@@ -206,6 +206,9 @@ type SourceFile struct {
 	Column   int       `json:"column,omitempty"`
 	Detail   string    `json:"detail,omitempty"` // what is wrong
 
+	// Collection is the collection or object whose file of a folder is broken.
+	Collection string `json:"collection,omitempty"`
+
 	Excerpt rawjson.Excerpt `json:"excerpt,omitzero"` // of the line that is broken
 }
 

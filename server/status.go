@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -128,6 +129,9 @@ func (req *request) addFiles(x *status) {
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
 				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt
+				if x.File.Folder {
+					x.File.Collection = strings.TrimSuffix(filepath.Base(e.File), ".json")
+				}
 			}
 		}
 	}

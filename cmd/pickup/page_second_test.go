@@ -38,7 +38,7 @@ func simulateFlow(p *pageTest) {
 	rules(`"path":"/schedules","delay":300`)
 	p.clickText("Failing writes")
 	p.until(`document.querySelectorAll(".rule .hits")[1]?.textContent === "applied 0 times"`)
-	p.want(`document.querySelector(".top .pill").textContent`, "2")
+	p.want(`document.querySelector("main .tools .pill").textContent`, "2")
 	field(0, answer, "503")
 	rules(`"path":"/schedules","delay":300,"code":503},{"id"`)
 	start := time.Now()

@@ -33,6 +33,12 @@ export const screen = computed(() => {
   return first === undefined ? "overview" : "data";
 });
 
+/** The name of the collection or object that is shown, "" if none is. */
+export const shownName = computed(() => {
+  const [first, second, third] = route.value.path;
+  return (first === "_" ? second === "new" && third : first) || "";
+});
+
 /** Whether a record or a request is open next to a list. */
 export const hasPanel = computed(() => {
   const [first, second, third] = route.value.path;

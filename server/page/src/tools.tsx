@@ -7,6 +7,7 @@ import { Requests } from "./screens/requests.tsx";
 import { Sessions } from "./screens/sessions.tsx";
 import { Simulation } from "./screens/simulate.tsx";
 
+export { showAddField } from "./grid/add_field.tsx";
 export { clearBlock, copyBlock, fillDown, pasteBlock } from "./grid/block.ts";
 export { showCellMenu } from "./grid/cell_menu.tsx";
 export { showCollectionMenu, showNewCollection } from "./grid/collection_menu.tsx";

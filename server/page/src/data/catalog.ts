@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
 import { memberOf, type Obj } from "./json.ts";
 import { broken, follow, onChange, onNews, onReset, type Revision } from "./live.ts";
+import { shownName } from "../route.ts";
 import { labelOf, shapeOf, withFormats, type Field, type Shape } from "./schema.ts";
 
 export type Status = Schemas["Status"];
@@ -25,8 +26,15 @@ export const isReadOnly = computed(() => status.value?.mode.readOnly === true);
 export const canWrite = (shape: Shape, field: Field): boolean =>
   !isReadOnly.value && !field.readOnly && field.name !== shape.key;
 
-/** Why nothing can be written at the moment, "" if it can. Who may only read sees nothing that writes. */
-export const whyOff = computed(() => (broken.value ? "The file does not parse, so nothing can be written." : ""));
+/**
+ * Why nothing can be written on this screen at the moment, "" if it can: in a folder, only
+ * the broken file cannot. Who may only read sees nothing that writes.
+ */
+export const whyOff = computed(() => {
+  const own = status.value?.file?.collection;
+  if (!broken.value || (own && own !== shownName.value)) return "";
+  return `${own ? own + ".json" : "The file"} does not parse, so nothing can be written${own ? " to it" : ""}.`;
+});
 
 /** Whether the page can write, and otherwise why not. */
 export const whyLocked = computed(() => (isReadOnly.value ? "You have read-only access." : whyOff.value));

@@ -1,6 +1,6 @@
 // Records that a reference can name, found by their ids and names.
-import { get, pathOf } from "./api.ts";
-import { idOf, keyOf, nameOf } from "./catalog.ts";
+import { ask, get, pathOf } from "./api.ts";
+import { hasCollection, idOf, keyOf, nameOf, shapeFor } from "./catalog.ts";
 import { memberOf, type Json, type Obj } from "./json.ts";
 import { valueOf, type Field } from "./schema.ts";
 
@@ -66,4 +66,51 @@ export async function resolveInput({ field, text, picked }: FieldInput, before: 
   if (!isName(picked)) return valueOf(field, text, before, picked?.id);
   const found = await find(field.collection, text);
   return valueOf(field, found.id, before, found.picked.id);
+}
+
+const askedAtOnce = 500; // texts
+
+/**
+ * Reads which records the texts of references name. It returns what makes a value of
+ * such a text, or of any other: an id is taken as it is, and the name of exactly one
+ * record as that record's. It throws as valueOf does, and if several have the name.
+ */
+export async function readReferences(
+  cells: { field: Field; text: string }[],
+): Promise<(field: Field, text: string, before: Json | undefined) => Json | undefined> {
+  const texts = new Map<string, Set<string>>(), // by collection
+    found = new Map<string, Map<string, Obj[]>>();
+  for (const { field, text } of cells) {
+    if (field.kind !== "reference" || text === "" || !hasCollection(field.collection)) continue;
+    texts.set(field.collection, (texts.get(field.collection) ?? new Set()).add(text));
+  }
+  for (const [collection, own] of texts) found.set(collection, await recordsOf(collection, [...own]));
+  return (field, text, before) => {
+    const [record, ...others] = found.get(field.collection)?.get(text) ?? [];
+    if (!record || field.kind !== "reference") return valueOf(field, text, before);
+    const { collection } = field;
+    if (others.length > 0) {
+      const ids = [record, ...others].map((own) => idOf(collection, own));
+      throw new Error(`${ids.length} records of ${collection} have this name. Use an id: ${ids.slice(0, 5).join(", ")}${ids.length > 5 ? ", …" : "."}`);
+    }
+    return valueOf(field, idOf(collection, record), before, memberOf(record, keyOf(collection)));
+  };
+}
+
+/** Returns the records that texts name, by text: the one with this id, or all with this name. */
+async function recordsOf(collection: string, texts: string[]): Promise<Map<string, Obj[]>> {
+  const key = keyOf(collection),
+    fields = shapeFor(collection).fields.filter((field) => field.isTextual && field.name !== key),
+    byID = new Map<string, Obj[]>(),
+    byName = new Map<string, Obj[]>();
+  for (let i = 0; i < texts.length; i += askedAtOnce) {
+    const some = texts.slice(i, i + askedAtOnce);
+    const or = [key, ...fields.map((field) => field.name)].slice(0, 200).map((name) => ({ [name]: { in: some } }));
+    for (const record of (await ask("QUERY", pathOf(collection), { body: JSON.stringify({ or }) })).data as Obj[]) {
+      const name = nameOf(collection, record);
+      byID.set(idOf(collection, record), [record]);
+      byName.set(name, [...(byName.get(name) ?? []), record]);
+    }
+  }
+  return new Map([...byName, ...byID]);
 }

@@ -127,6 +127,8 @@ export interface components {
             column?: number;
             /** @description What is wrong. */
             detail?: string;
+            /** @description In a folder, the collection or object whose file is broken. The others can be written. */
+            collection?: string;
             /** @description What is around that place. */
             excerpt?: {
                 /** @description A part of the line, up to 200 characters. */

@@ -18,7 +18,12 @@ export interface ListedRule {
 }
 
 const kept = "pickup.rules"; // those that are off
-const offRules = signal<Rule[]>(JSON.parse(localStorage.getItem(kept) ?? "[]") as Rule[]);
+const offRules = signal<Rule[]>([]);
+const loadOff = (): void => {
+  offRules.value = JSON.parse(localStorage.getItem(kept) ?? "[]") as Rule[];
+};
+loadOff();
+addEventListener("storage", loadOff); // another tab has changed them
 
 export const listedRules = computed<ListedRule[]>(() => [
   ...rules.value.map((rule) => ({ rule, isOn: true })),
@@ -84,8 +89,8 @@ export const switchRule = ({ rule, isOn }: ListedRule): Promise<void> =>
   inTurn(async () => {
     if (isOn) {
       const { id: _, hits: __, ...plain } = rule;
-      setOff([...offRules.value, plain]);
       await remove(rule);
+      setOff([...offRules.value, plain]);
     } else {
       await send(rule);
       setOff(offRules.value.filter((other) => other !== rule));

@@ -1,7 +1,7 @@
 // Records that somebody imports: comma-separated values or JSON, with the lines at
 // which they begin.
 import { isNumber, isObject, memberOf, parse, type Json, type Obj } from "./json.ts";
-import { fieldOf, valueOf, type Field, type Shape } from "./schema.ts";
+import { fieldOf, type Field, type Shape } from "./schema.ts";
 
 /** A record of a source, by the names of its columns. Cells of a table are text. */
 export interface SourceRecord {
@@ -95,12 +95,11 @@ export function guessField(shape: Shape, name: string, { isTable, records }: Sou
   return { ...field, kind: areAll((text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) ? "number" : "text" };
 }
 
-/** Returns what a record gets from a column: a name with dots leads into objects. It throws if a text is no value. */
-export function assign(record: Obj, field: Field, value: Json, shape: Shape): Obj {
-  const own = typeof value === "string" ? valueOf(field, value, undefined) : value;
-  if (own === undefined) return record;
+/** Returns a record with a value: a name with dots leads into objects. */
+export function assign(record: Obj, field: Field, value: Json | undefined, shape: Shape): Obj {
+  if (value === undefined) return record;
   const [head = "", ...path] = shape.fields.some(({ name }) => name === field.name) ? [field.name] : field.name.split(".");
-  return { ...record, [head]: into(memberOf(record, head), path, own) };
+  return { ...record, [head]: into(memberOf(record, head), path, value) };
 }
 
 function into(before: Json | undefined, [head, ...rest]: string[], value: Json): Json {

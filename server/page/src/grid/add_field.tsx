@@ -2,14 +2,18 @@
 import { useState } from "preact/hooks";
 import { read, pathOf } from "../data/api.ts";
 import { idOf } from "../data/catalog.ts";
-import { closeDialog } from "../dialogs.ts";
+import { closeDialog, dialog } from "../dialogs.ts";
 import type { Obj } from "../data/json.ts";
 import { fieldOf, valueOf, type Shape } from "../data/schema.ts";
 import { mostChanged } from "../data/transaction.ts";
 import { Button, count, Dialog, ErrorBox, formatCount } from "../ui.tsx";
 import { submit } from "./review.tsx";
 
-export function AddField({ shape }: { shape: Shape }) {
+export function showAddField(shape: Shape): void {
+  dialog.value = <AddField shape={shape} />;
+}
+
+function AddField({ shape }: { shape: Shape }) {
   const [name, setName] = useState(""),
     [text, setText] = useState(""),
     [error, setError] = useState<unknown>(null);

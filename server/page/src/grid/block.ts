@@ -5,7 +5,8 @@ import { canWrite, idOf, readRecords } from "../data/catalog.ts";
 import { isEqual, isObject, memberOf, parse, stringify, type Json, type Obj } from "../data/json.ts";
 import { readTable, writeTable } from "../data/tables.ts";
 import { announce, toast, toastError } from "../messages.tsx";
-import { fieldOf, nothingOf, typedOf, valueOf, type Field, type Shape } from "../data/schema.ts";
+import { readReferences } from "../data/references.ts";
+import { fieldOf, nothingOf, typedOf, type Field, type Shape } from "../data/schema.ts";
 import { mostChanged, type Fault, type RecordChange } from "../data/transaction.ts";
 import { copyText, count, formatCount } from "../ui.tsx";
 import { isOneCell, type Range } from "./range.ts";
@@ -48,11 +49,8 @@ const partOf = (record: Obj, columns: Field[]): Obj =>
 
 const tooMany = (): Error => new Error(`At most ${formatCount(mostChanged.value)} records can be changed at once.`);
 
-/** What a value becomes. */
-interface NewValue {
-  text?: string; // as it is written
-  of: (field: Field, was: Json | undefined) => Json | undefined; // throws if it cannot be
-}
+/** What a value becomes: that of a text, or what a function returns, which throws if it cannot be. */
+type NewValue = string | ((field: Field, was: Json | undefined) => Json | undefined);
 
 /** The new values of a row, by field. */
 type NewRow = ReadonlyMap<string, NewValue>;
@@ -89,12 +87,10 @@ async function readClipboard(text: string): Promise<(Obj | NewValue[])[]> {
       // It is text that begins with a bracket.
     }
   }
-  return (await readTable(text)).map((row) =>
-    row.map((cell) => ({ text: cell, of: (field, was) => valueOf(field, cell, was) })),
-  );
+  return readTable(text);
 }
 
-const exactly = (value: Json | undefined): NewValue => ({ of: () => value });
+const exactly = (value: Json | undefined): NewValue => () => value;
 
 function newRows({ shape, columns, range }: Block, clip: (Obj | NewValue[])[]): NewRow[] {
   const height = range.bottom - range.top + 1,
@@ -129,7 +125,7 @@ export async function clearBlock(block: Block): Promise<void> {
   const row: NewRow = new Map(
     columns.slice(range.left, range.right + 1).map(({ name }) => [
       name,
-      { of: (field, was) => (was === null || was === undefined ? was : field.required ? null : nothingOf(field, was)) },
+      (field, was) => (was === null || was === undefined ? was : field.required ? null : nothingOf(field, was)),
     ]),
   );
   await write(block, repeat(row, range)).catch((error: unknown) => toastError("Could not clear them.", error));
@@ -141,6 +137,8 @@ const repeat = (row: NewRow, { top, bottom }: Range): NewRow[] => Array.from({ l
 async function write({ rows, shape, range }: Block, list: NewRow[], there = list.length): Promise<void> {
   if (list.length > mostChanged.value) throw tooMany();
   const records = there > 0 ? await rows.recordsOf(range.top, range.top + there) : [];
+  const texts = list.flatMap((row) => [...row]).flatMap(([name, text]) => (typeof text === "string" ? [{ field: fieldOf(shape, name), text }] : []));
+  const valueIn = await readReferences(texts);
   const changes: RecordChange[] = [],
     faults: Fault[] = [];
   for (const [i, row] of list.entries()) {
@@ -149,15 +147,15 @@ async function write({ rows, shape, range }: Block, list: NewRow[], there = list
     if (i < there && id === "") continue; // it has no address
     const values = new Map<string, Json | undefined>(),
       change: RecordChange = { id, seen, values };
-    for (const [name, { text, of }] of row) {
+    for (const [name, next] of row) {
       const field = fieldOf(shape, name),
         was = memberOf(seen, name);
       if (!canWrite(shape, field)) continue;
       try {
-        const value = of(field, was);
+        const value = typeof next === "string" ? valueIn(field, next, was) : next(field, was);
         if (!isEqual(value, was)) values.set(name, value);
       } catch (error) {
-        faults.push({ change, field: name, text: text ?? "", detail: messageOf(error) });
+        faults.push({ change, field: name, text: typeof next === "string" ? next : "", detail: messageOf(error) });
       }
     }
     if (values.size > 0 || faults.at(-1)?.change === change) changes.push(change);

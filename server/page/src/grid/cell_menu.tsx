@@ -10,7 +10,7 @@ import { fieldOf, isStructured, type Field } from "../data/schema.ts";
 import { changeRecords } from "../data/transaction.ts";
 import { toastUndo } from "../data/undo.ts";
 import { controlKey, count } from "../ui.tsx";
-import { AddField } from "./add_field.tsx";
+import { showAddField } from "./add_field.tsx";
 import { clearBlock, copyBlock, fillDown, pasteBlock, type Block } from "./block.ts";
 import { FindReplace } from "./find_replace.tsx";
 import { isOneCell } from "./range.ts";
@@ -48,14 +48,7 @@ function headerItems({ rows, shape, onSort, onMenu }: CellMenuOptions, field: Fi
     [{ name: "Columns…", icon: "columns", run: () => onMenu(field.name) }],
     [
       ...(canWrite(shape, field) ? show() : []),
-      {
-        name: "Add a field…",
-        icon: "plus",
-        writes: true,
-        run: () => {
-          dialog.value = <AddField shape={shape} />;
-        },
-      },
+      { name: "Add a field…", icon: "plus", writes: true, run: () => showAddField(shape) },
     ],
   ];
 }

@@ -12,7 +12,7 @@ import { typedOf, type Shape } from "../data/schema.ts";
 import { toastUndo } from "../data/undo.ts";
 import { Button, Copy, count, Dialog, ErrorBox, Segments, Skeleton } from "../ui.tsx";
 import { Value } from "../values.tsx";
-import { AddField } from "./add_field.tsx";
+import { showAddField } from "./add_field.tsx";
 import { FindReplace } from "./find_replace.tsx";
 import { showImport } from "./import.tsx";
 import type { Rows } from "./rows.ts";
@@ -36,7 +36,7 @@ export function showCollectionMenu(button: HTMLElement, rows: Rows, shape: Shape
     ],
     [
       show("Add made-up records…", () => <Generate shape={shape} />),
-      show("Add a field…", () => <AddField shape={shape} />),
+      { name: "Add a field…", writes: true, run: () => showAddField(shape) },
       show("Find and replace…", () => <FindReplace rows={rows} shape={shape} field={field} />),
     ],
     [show("Schema", () => <SchemaDialog shape={shape} />)],

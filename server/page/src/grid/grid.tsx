@@ -23,7 +23,8 @@ import { WriteButton } from "../write_button.tsx";
 import { setWidth, useWidths } from "./columns.ts";
 
 const rowHeight = 34,
-  cardHeight = 60; // px
+  cardHeight = 60,
+  plusWidth = 34; // px
 const rowsAround = 6; // in the page above and below the visible ones
 const rowsAbove = 40,
   rowsBelow = 80; // requested before they are visible
@@ -57,6 +58,8 @@ export function Grid(props: GridProps) {
   // On a phone a record is two lines and not a row of which only the id is visible.
   const isNarrow = useNarrow();
   const columns = useMemo(() => (isNarrow ? props.columns.slice(0, 1) : props.columns), [isNarrow, props.columns]);
+  const hasPlus = !isNarrow && !isReadOnly.value; // after the last header
+  const lastColumn = (row: number) => columns.length - (row < 0 && hasPlus ? 0 : 1);
   const height = isNarrow ? cardHeight : rowHeight;
   const [stop, setActive] = useState<Place>({ row: 0, column: 0 });
   const [anchor, setAnchor] = useState<Place | null>(null); // where a range of cells begins that ends at the tab stop
@@ -67,7 +70,8 @@ export function Grid(props: GridProps) {
     fresh = rows.fresh.value;
   void rows.version.value;
   const lastRow = total === null ? stop.row : total - 1;
-  const active = { ...stop, row: Math.min(stop.row, lastRow), column: clamp(stop.column, 0, columns.length - 1) };
+  const row = Math.min(stop.row, lastRow),
+    active = { ...stop, row, column: clamp(stop.column, 0, lastColumn(row)) };
   rows.pinned = Math.max(0, active.row);
 
   const count = total ?? 0,
@@ -109,7 +113,8 @@ export function Grid(props: GridProps) {
   }, [rows, rows.version.value]);
 
   const moveTo = (row: number, column: number, from: Place | null = null) => {
-    const place = { row: clamp(row, from ? 0 : -1, count - 1), column: clamp(column, 0, columns.length - 1) };
+    const inside = clamp(row, from ? 0 : -1, count - 1),
+      place = { row: inside, column: clamp(column, 0, lastColumn(inside)) };
     const element = scroller.current!;
     if (place.row >= 0) scrollToRow(element, place.row * height, height, top, scale);
     scrollToColumn(element, place.column);
@@ -123,6 +128,7 @@ export function Grid(props: GridProps) {
   const recordAt = (place: Place): Obj | undefined => (place.row < 0 ? undefined : rows.at(place.row));
   const range = rangeOf(active, anchor);
   const block = { rows, shape, columns, range };
+  const addField = () => withTools((tools) => tools.showAddField(shape));
   const openMenu = (x: number, y: number, { row, column }: Place) =>
     withTools((tools) =>
       tools.showCellMenu({
@@ -161,7 +167,7 @@ export function Grid(props: GridProps) {
       control,
       active,
       count,
-      columns.length,
+      lastColumn(row),
       Math.floor(view.height / height) - 2,
     );
     const record = recordAt(active),
@@ -177,8 +183,9 @@ export function Grid(props: GridProps) {
       openMenu(left + 8, bottom - 4, active);
     } else if (target) moveTo(target.row, target.column, event.shiftKey && row >= 0 ? (anchor ?? active) : null);
     else if (row < 0) {
-      if (!field) return;
-      if (event.key === " " && event.shiftKey) props.onSelectAll();
+      if (!field && /^(Enter| )$/.test(event.key)) addField();
+      else if (!field) return;
+      else if (event.key === " " && event.shiftKey) props.onSelectAll();
       else if (event.key === "Enter" || event.key === " ") onSort(field.name, event.shiftKey);
       else return;
     } else if (!record || !field || !id) return;
@@ -225,8 +232,9 @@ export function Grid(props: GridProps) {
     }
     stopAt(place);
     setAnchor(null);
-    if (place.row < 0 && field) {
-      if (target.closest(".menu-of")) props.onMenu(field.name);
+    if (place.row < 0) {
+      if (!field) addField();
+      else if (target.closest(".menu-of")) props.onMenu(field.name);
       else if (place.column === 0 && isOnBox(event)) props.onSelectAll();
       else onSort(field.name, event.shiftKey);
     } else if (place.column === 0 && record) {
@@ -255,10 +263,11 @@ export function Grid(props: GridProps) {
     row === edit.row && idAt(row) !== edit.cell?.id ? edit.cell?.record : rows.at(row);
   const indices = visibleRows(first, last, [active.row, edit.row], count);
   const slots = useSlots(indices, (row) => idOf(shape.name, recordIn(row) ?? {}));
-  const widths = useWidths(columns, rows, shape);
+  const widths = useWidths(columns, rows, shape),
+    plus = hasPlus ? plusWidth : 0;
   if (rows.error.value && total === null) return <ErrorBox error={rows.error.value} />;
-  const template = widths.map(({ least, most }) => `minmax(${least}px, ${most}px)`).join(" ") + " minmax(0, 1fr)";
-  const sum = widths.reduce((all, { least }) => all + least, 0);
+  const template = widths.map(({ least, most }) => `minmax(${least}px, ${most}px)`).join(" ") + ` minmax(${plus}px, 1fr)`;
+  const sum = widths.reduce((all, { least }) => all + least, plus);
   const columnOf = (row: number) => (active.row === row ? active.column : -1);
 
   return (
@@ -274,7 +283,7 @@ export function Grid(props: GridProps) {
         role="grid"
         aria-label={shape.name}
         aria-rowcount={total === null ? -1 : count + 1}
-        aria-colcount={columns.length}
+        aria-colcount={lastColumn(-1) + 1}
         aria-busy={total === null}
         aria-multiselectable={true}
         data-all={total !== null && total > 0 && selected.size >= Math.min(total, mostSelected) ? "" : undefined}
@@ -320,6 +329,19 @@ export function Grid(props: GridProps) {
           {columns.map((field, i) => (
             <ColumnHeader key={field.name} field={field} column={i} sort={sort} isActive={columnOf(-1) === i} />
           ))}
+          {hasPlus && (
+            <div
+              role="columnheader"
+              aria-label="Add a field"
+              title="Add a field"
+              aria-colindex={columns.length + 1}
+              class="cell plus"
+              data-cell={"-1:" + columns.length}
+              tabIndex={columnOf(-1) === columns.length ? 0 : -1}
+            >
+              <Icon name="plus" size={14} />
+            </div>
+          )}
         </div>
         <div class="spacer" role="rowgroup" style={{ height: shownHeight + "px" }}>
           {total === null ? (
@@ -448,7 +470,7 @@ function targetOf(
   control: boolean,
   from: Place,
   rows: number,
-  columns: number,
+  last: number, // column
   page: number,
 ): Place | undefined {
   const { row, column } = from,
@@ -461,11 +483,11 @@ function targetOf(
     case "ArrowLeft":
       return { row, column: control ? 0 : column - 1 };
     case "ArrowRight":
-      return { row, column: control ? columns - 1 : column + 1 };
+      return { row, column: control ? last : column + 1 };
     case "Home":
       return { row: control ? 0 : row, column: 0 };
     case "End":
-      return { row: control ? rows - 1 : row, column: columns - 1 };
+      return { row: control ? rows - 1 : row, column: last };
     case "PageUp":
       if (control) break; // the tab to the left
       return { row: Math.max(0, row - far), column };

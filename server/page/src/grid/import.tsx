@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { messageOf } from "../data/api.ts";
 import { canWrite, idOf, readRecords, shapeFor } from "../data/catalog.ts";
 import { isEqual, memberOf, type Json, type Obj } from "../data/json.ts";
+import { readReferences } from "../data/references.ts";
 import { fieldOf, typedOf, type Shape } from "../data/schema.ts";
 import { assign, fieldFor, guessField, readSource, type Source } from "../data/sources.ts";
 import { mostChanged, writeRecords, type Fault, type RecordChange } from "../data/transaction.ts";
@@ -36,6 +37,13 @@ async function planOf(shape: Shape, source: Source, fields: ReadonlyMap<string, 
     keyColumn = used.find((column) => fields.get(column) === shape.key);
   const keys = source.records.flatMap(({ values }) => (keyColumn === undefined ? [] : (values.get(keyColumn) ?? []))).map(String);
   const known = new Map((await readRecords(shape.name, [...new Set(keys)])).map((record) => [idOf(shape.name, record), record]));
+  const texts = source.records.flatMap(({ values }) =>
+    [...ofField].flatMap(([column, field]) => {
+      const text = values.get(column);
+      return typeof text === "string" ? [{ field, text }] : [];
+    }),
+  );
+  const valueIn = await readReferences(texts);
   for (const { line, values: cells } of source.records) {
     const seen = known.get(String(cells.get(keyColumn ?? "") ?? "")) ?? {},
       id = idOf(shape.name, seen),
@@ -50,7 +58,7 @@ async function planOf(shape: Shape, source: Source, fields: ReadonlyMap<string, 
         // What is in an object besides stays.
         const head = field.name.split(".")[0] ?? "";
         if (id !== "" && !Object.hasOwn(record, head) && Object.hasOwn(seen, head)) record = { ...record, [head]: seen[head]! };
-        record = assign(record, field, cell, shape);
+        record = assign(record, field, typeof cell === "string" ? valueIn(field, cell, undefined) : cell, shape);
       } catch (error) {
         own.push({ change, field: field.name, text: typedOf(cell), detail: messageOf(error) });
       }

@@ -16,13 +16,15 @@ import { WriteButton } from "../write_button.tsx";
 
 const maxChanges = 20; // of a revision that are listed
 const maxText = 200; // characters of a value
+const mostEdits = 16; // of the file, whose values the server keeps
 
 export function Changes() {
   useHistory();
   const of = new URLSearchParams(route.value.query).get("of") ?? "";
   const all = history.value;
   const list = useMemo(() => (all ?? []).filter((revision) => of === "" || touches(revision, of)), [all, of]);
-  const undone = new Set((all ?? []).map((revision) => revision.undoes));
+  const undone = new Set((all ?? []).map((revision) => revision.undoes)),
+    keptEdits = new Set((all ?? []).filter((revision) => revision.by === "file").slice(0, mostEdits));
   return (
     <main class="screen" aria-labelledby="title">
       <header class="top">
@@ -46,7 +48,7 @@ export function Changes() {
       )}
       <ol class="changes">
         {list.map((revision) => (
-          <RevisionItem key={revision.rev} revision={revision} isUndone={undone.has(revision.rev)} />
+          <RevisionItem key={revision.rev} revision={revision} isUndone={undone.has(revision.rev)} isKept={revision.by === "api" || keptEdits.has(revision)} />
         ))}
       </ol>
     </main>
@@ -100,7 +102,13 @@ function touches(revision: Revision, of: string): boolean {
   return revision.changes.some((change) => change.collection === collection && (!id || change.id === id));
 }
 
-function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: boolean }) {
+interface RevisionItemProps {
+  revision: Revision;
+  isUndone: boolean;
+  isKept: boolean; // so that it can be undone
+}
+
+function RevisionItem({ revision, isUndone, isKept }: RevisionItemProps) {
   const changes = revision.changes ?? [],
     edit = edits.value.find((edit) => edit.rev === revision.rev);
   const revert = async () => {
@@ -120,9 +128,9 @@ function RevisionItem({ revision, isUndone }: { revision: Revision; isUndone: bo
         {isUndone && <span class="pill">{revision.by === "file" ? "put back" : "undone"}</span>}
         <Author revision={revision} />
         <Ago at={revision.at} />
-        {revision.by === "api" && !isUndone && (
-          <WriteButton kind="quiet" icon="undo" onClick={() => void revert()}>
-            Undo
+        {isKept && !isUndone && !edit && (
+          <WriteButton kind="quiet" icon="undo" label="Undo" onClick={() => void revert()}>
+            <span class="phone-no">Undo</span>
           </WriteButton>
         )}
         {edit && (

@@ -50,6 +50,7 @@ function FileProblems() {
     all = total + (broken.value ? 1 : 0),
     error = findingsError.value;
   const rules = status.value?.rules,
+    file = status.value?.file,
     shownAbove = rules?.state === "broken" ? rules.name : "";
   const listed = (list ?? []).filter(
     (finding) => !finding.kind && (finding.pointer || finding.file !== shownAbove),
@@ -64,8 +65,8 @@ function FileProblems() {
         </span>
       </header>
       {broken.value && (
-        <Fault title="The file cannot be loaded" detail={broken.value} file={status.value?.file}>
-          Fix it in your editor and save it.
+        <Fault title={`${file?.collection ? file.collection + ".json" : "The file"} cannot be loaded`} detail={broken.value} file={file}>
+          {"Fix it in your editor and save it." + (file?.collection ? " The other files can be written meanwhile." : "")}
         </Fault>
       )}
       {rules?.state === "broken" && (

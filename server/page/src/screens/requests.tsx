@@ -86,6 +86,8 @@ function Log() {
           </span>
           <span class="grow" />
           <Segments label="Which requests" options={filters} value={filter} onChange={setFilter} />
+        </header>
+        <div class="tools">
           <input
             id="filter"
             class="search"
@@ -96,15 +98,15 @@ function Log() {
             onInput={(event) => setWord(event.currentTarget.value)}
           />
           {button}
-          <Button icon={isPaused ? "play" : "pause"} onClick={toggle}>
-            {isPaused ? "Resume" : "Pause"}
+          <Button icon={isPaused ? "play" : "pause"} label={isPaused ? "Resume" : "Pause"} onClick={toggle}>
+            <span class="phone-no">{isPaused ? "Resume" : "Pause"}</span>
             {waiting > 0 && <span class="n">{waiting} new</span>}
           </Button>
           <Button kind="quiet" icon="trash" label="Clear" onClick={forget} />
-          <Button icon="plus" onClick={() => go("#/_/requests/new")}>
-            New request
+          <Button icon="plus" label="New request" onClick={() => go("#/_/requests/new")}>
+            <span class="phone-no">New request</span>
           </Button>
-        </header>
+        </div>
         {panel}
         {all === null && <Skeleton count={3} />}
         {all?.length === 0 && <NoRequests />}

@@ -139,29 +139,45 @@ interface ConflictProps {
   onDone: () => void;
 }
 
-/** A record that the session and the file have changed. What is decided is written to both, so that the commit agrees. */
+/** A record as one of the two has it, null if it has none. */
+interface Version {
+  record: Obj | null;
+  tag: string;
+}
+
+async function readVersion(path: string, session: string): Promise<Version> {
+  try {
+    const { data, tag } = await ask("GET", path, { session });
+    return { record: data as Obj, tag };
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return { record: null, tag: "" };
+    throw error;
+  }
+}
+
+/**
+ * A record that the session and the file have changed. What is decided is written to
+ * the session and then to the file, each only if it is as it was shown. So the commit
+ * agrees; and if the second fails, the file is as it was and the question stays.
+ */
 function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
-  const [theirs, setTheirs] = useState<{ record: Obj | null; tag: string } | null>(null); // null in it: deleted
+  const [versions, setVersions] = useState<[mine: Version, theirs: Version] | null>(null),
+    [reads, setReads] = useState(0);
   const path = pathOf(collection, id);
   useEffect(() => {
-    ask("GET", path, { session: "" }).then(
-      ({ data, tag }) => setTheirs({ record: data as Obj, tag }),
-      (error: unknown) => {
-        if (error instanceof Refused && error.status === 404) setTheirs({ record: null, tag: "" });
-        else toastError("Could not read it.", error);
-      },
-    );
-  }, [path]);
-  const mine = isObject(change?.after as Json) ? (change!.after as Obj) : null;
-  if (!theirs || !change) return null;
-  const patch = (from: Obj, to: Obj, where: { session: string; tag?: string }) =>
+    Promise.all([readVersion(path, name), readVersion(path, "")]).then(setVersions, (error: unknown) => toastError("Could not read it.", error));
+  }, [path, reads]);
+  if (!versions || !change) return null;
+  const [{ record: mine, tag: ownTag }, theirs] = versions;
+  const patch = (from: Obj, to: Obj, where: { session: string; tag: string }) =>
     isSame(from, to) ? Promise.resolve(null) : ask("PATCH", path, { body: stringify(difference(from, to) as unknown as Json), type: patchType, ...where });
   const decide = async (write: () => Promise<unknown>) => {
     try {
       await write();
       onDone();
     } catch (error) {
-      toastError("Not merged.", error);
+      toastError(error instanceof Refused ? "The file was not changed." : "Not merged.", error);
+      setReads((n) => n + 1);
     }
   };
   const title = `${collection} ${id} has changed in the file, too`;
@@ -169,13 +185,13 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
     const { record, tag } = theirs;
     const merge = (merged: Obj) =>
       decide(async () => {
+        await patch(mine, merged, { session: name, tag: ownTag });
         const written = await patch(record, merged, { session: "", tag });
         if (written) toastUndo(`${collection} ${id} was merged into the file`, written.revision, undefined, "");
-        await patch(mine, merged, { session: name });
       });
     const texts = { title, mine: name, theirs: "file", merge: "Merge into the file", discard: "Keep the file's" };
     const base = isObject(change.before as Json) ? (change.before as Obj) : {};
-    return <Merge base={base} mine={mine} theirs={record} shape={shapeFor(collection)} canMerge texts={texts} onMerge={(merged) => void merge(merged)} />;
+    return <Merge key={reads} base={base} mine={mine} theirs={record} shape={shapeFor(collection)} canMerge texts={texts} onMerge={(merged) => void merge(merged)} />;
   }
   // One of them has deleted it. The session takes over what the file has, or the file is changed.
   const restore = async () => {
@@ -187,7 +203,7 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
       <h3>{title}</h3>
       <p>{theirs.record ? `${name} has deleted it.` : "The file no longer has it."}</p>
       <div class="row-of">
-        <Button onClick={() => void decide(theirs.record ? restore : () => ask("DELETE", path, { session: name }))}>Keep the file's</Button>
+        <Button onClick={() => void decide(theirs.record ? restore : () => ask("DELETE", path, { session: name, tag: ownTag }))}>Keep the file's</Button>
         {theirs.record && (
           <Button onClick={() => void decide(() => ask("DELETE", path, { session: "", tag: theirs.tag }))}>Delete it in the file</Button>
         )}

@@ -26,6 +26,7 @@ import { Button, count, Empty } from "../ui.tsx";
 type Hold = Schemas["Hold"];
 
 const purpose = "These apply to the requests of your front end, not to requests of this page. The first rule that matches applies.";
+const offNote = " A rule that is off is kept in this browser alone, until it is removed; the server and other people do not have it.";
 const endingNames: Record<string, string> = { "": "as usual", hold: "hold until released" };
 const methodChoices: Record<string, string[]> = {
   "all requests": [],
@@ -61,7 +62,10 @@ export function SimulationPanel() {
   const paths = ["/**", ...collections.value.flatMap(({ name }) => [`/${name}`, `/${name}/*`, `/${name}/**`]), ...objects.value.map(({ name }) => "/" + name)];
   return (
     <section class={rules.value.length > 0 ? "simulation on" : "simulation"} aria-label="Simulate slow and failing answers">
-      <p class="dim">{purpose}</p>
+      <p class="dim">
+        {purpose}
+        {list.some(({ isOn }) => !isOn) && offNote}
+      </p>
       <datalist id="paths">
         {paths.map((path) => (
           <option key={path} value={path} />

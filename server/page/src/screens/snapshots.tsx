@@ -48,9 +48,9 @@ export function Snapshots() {
     <section class="card snapshots" aria-labelledby="snapshots">
       <div class="row-of wrap">
         <h2 id="snapshots">Snapshots</h2>
-        <p class="dim grow">Each keeps the database as it is now, until the server stops. Going back can be undone.</p>
+        <p class="dim wide">Each keeps the database as it is now, until the server stops. Going back can be undone.</p>
         <form
-          class="row-of"
+          class="row-of wrap"
           onSubmit={(event) => {
             event.preventDefault();
             keep();
