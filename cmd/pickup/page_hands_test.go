@@ -111,6 +111,24 @@ func handsFlow(p *pageTest) {
 	p.until(cell("3", "nickname") + `?.textContent === "Ru"`)
 	p.save(p.sample)
 
+	// The name of a record is as good as its id, if no other has it.
+	p.open("#/schedules")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Dana Marlow") && ` + toolsLoaded)
+	p.click(`[data-cell="0:1"]`)
+	p.paste("Ruth Ellery\n2")
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Ruth Ellery") && ` + cell("2", "driverId") + `?.textContent.startsWith("Tomas Marlow")`)
+	p.holds(`"driverId": "3",` + "\n      " + `"title": "School run"`)
+	p.press("Ctrl+z")
+	p.isSample()
+	p.until(cell("1", "driverId") + `?.textContent.startsWith("Dana Marlow")`)
+	p.api("PATCH", "/drivers/4", `{"driverName": "Ruth Ellery"}`, 200)
+	p.paste("Ruth Ellery\n2")
+	p.sees("2 records of drivers have this name. Use an id: 3, 4.")
+	p.want(`[...document.querySelectorAll("dialog .faults tbody tr")].map(r => [...r.cells].slice(0, 4).map(c => c.textContent).join()).join()`,
+		"School run,driverId,Dana Marlow1,Ruth Ellery")
+	p.press("Escape")
+	p.save(p.sample)
+
 	// What breaks rules is shown before anything is written.
 	p.open("#/schedules")
 	p.until(rows + ` === 7 && ` + toolsLoaded)

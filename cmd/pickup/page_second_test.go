@@ -60,6 +60,7 @@ func simulateFlow(p *pageTest) {
 	p.until(`document.querySelectorAll(".rule").length === 2`) // shown, because there are some
 	p.click(".rule [role=switch]")
 	p.until(`document.querySelectorAll(".rule")[1].matches(".off")`)
+	p.sees("A rule that is off is kept in this browser alone")
 	p.api("GET", "/schedules", "", 200)
 	p.open("#/_/requests")
 	p.until(`document.querySelectorAll(".rule.off").length === 1`)
@@ -287,6 +288,16 @@ func reviewFlow(p *pageTest) {
 	p.want(`document.querySelector(".merge .primary").disabled`, "true")
 	p.accessible("review-conflict", true)
 	p.click(".merge tbody td:last-child input")
+	p.api("PATCH", "/schedules/4", `{"passenger": "Somebody"}`, 200) // before it is decided: nothing is written there
+	before := string(read(p.T, p.file))
+	p.clickText("Merge into the file")
+	p.until(`document.querySelector(".toast.bad")?.textContent.includes("The file was not changed.")`)
+	p.until(`[...document.querySelectorAll(".merge tbody tr")].map(e => e.textContent).join() === "passengeragent: Amarafile: Somebody"`)
+	if string(read(p.T, p.file)) != before {
+		p.Error("the file was changed")
+	}
+	p.console() // the browser logs the 412
+	p.click(".merge tbody td input")
 	p.clickText("Merge into the file")
 	p.until(`document.querySelectorAll(".merge").length === 1`)
 	p.holds("Amara")

@@ -31,6 +31,8 @@ func TestPageServers(t *testing.T) {
 	}{
 		{"memory", flatMemory},
 		{"large", hundredThousand},
+		{"cluster", clusterServer},
+		{"folder", folderServer},
 		{"read-only", readOnlyServer},
 		{"read-only user", readOnlyUser},
 		{"ephemeral", ephemeralServer},
@@ -118,7 +120,7 @@ func readOnlyUser(t *testing.T, ctx context.Context) {
 func onlyReads(p *pageTest, status int) {
 	p.open("#/schedules")
 	p.until(`document.querySelector(".foot .pill")?.textContent === "read-only" && ` + rows + ` === 7`)
-	p.want(`document.querySelector("main .primary") === null`, "true")
+	p.want(`document.querySelector("main .primary, main .plus") === null`, "true")
 	p.click(`[data-cell="0:2"]`)
 	p.press("n", "Delete")
 	p.press("Enter") // opens

@@ -1,10 +1,10 @@
 // What can be done with a collection besides its records: imported, exported, filled
 // with made-up records, and its schema read.
 import { useEffect, useState } from "preact/hooks";
-import { ask, pathOf, prefix, problemOf, readText, Refused, send } from "../data/api.ts";
-import { isReadOnly } from "../data/catalog.ts";
+import { ask, pathOf, prefix, problemOf, read, readText, Refused, send } from "../data/api.ts";
+import { isReadOnly, load, type Status } from "../data/catalog.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
-import { memberOf, parse, pointer, stringify, type Json, type Obj, type Operation } from "../data/json.ts";
+import { memberOf, parse, pointer, stringify, type Obj } from "../data/json.ts";
 import { showMenu, type MenuItem } from "../menu.tsx";
 import { toastError } from "../messages.tsx";
 import { go, href } from "../route.ts";
@@ -236,7 +236,6 @@ export function showNewCollection(): void {
   dialog.value = <NewCollection />;
 }
 
-/** Adds an empty collection, which the patch tests not to be there. */
 function NewCollection() {
   const [name, setName] = useState(""),
     [error, setError] = useState<unknown>(null);
@@ -275,25 +274,16 @@ function NewCollection() {
   );
 }
 
-async function createCollection(name: string): Promise<void> {
-  const path = pointer(name);
-  const patch = (operation: Operation, isTrial: boolean) =>
-    ask("PATCH", prefix.value + "/db", {
-      body: stringify([operation] as unknown as Json),
-      type: "application/json-patch+json",
-      isMinimal: true,
-      isTrial,
-    });
-  // A patch cannot test that something is missing, but it says so.
-  const isThere = await patch({ op: "test", path, value: null }, true).then(
-    () => true,
-    (error: unknown) => {
-      const [fault] = error instanceof Refused && error.status === 409 ? (error.problem.errors ?? []) : [];
-      if (!fault) throw error;
-      return fault.pointer !== "/0/path";
-    },
-  );
-  if (isThere) throw new Error(`The file has ${name} already.`);
-  const answer = await patch({ op: "add", path, value: [] }, false);
+/** Makes an empty collection, and waits until the page knows it. */
+export async function createCollection(name: string): Promise<void> {
+  const { collections, objects, values = [] } = await read<Status>("/_/status"); // a patch cannot test that something is missing
+  const names = [...collections, ...objects].map((item) => item.name).concat(values);
+  if (names.includes(name) || name.startsWith("$")) throw new Error(`The file has ${name} already.`);
+  const answer = await ask("PATCH", prefix.value + "/db", {
+    body: stringify([{ op: "add", path: pointer(name), value: [] }]),
+    type: "application/json-patch+json",
+    isMinimal: true,
+  });
   toastUndo(`${name} created`, answer.revision);
+  await load();
 }

@@ -332,7 +332,6 @@ export function Grid(props: GridProps) {
           {hasPlus && (
             <div
               role="columnheader"
-              aria-label="Add a field"
               title="Add a field"
               aria-colindex={columns.length + 1}
               class="cell plus"
@@ -340,6 +339,7 @@ export function Grid(props: GridProps) {
               tabIndex={columnOf(-1) === columns.length ? 0 : -1}
             >
               <Icon name="plus" size={14} />
+              <span class="offscreen">Add a field</span>
             </div>
           )}
         </div>

@@ -1,7 +1,8 @@
 // The cards of the overview: how to read what the file has, and what has happened to it.
 import { useEffect, useState } from "preact/hooks";
-import { ask, pathOf, prefix, readText } from "../data/api.ts";
+import { pathOf, readText } from "../data/api.ts";
 import { collections, isReadOnly, objects, status } from "../data/catalog.ts";
+import { createCollection } from "../grid/collection_menu.tsx";
 import { RecentActivity } from "./recent.tsx";
 import { toastError } from "../messages.tsx";
 import { languages } from "../data/snippets.ts";
@@ -20,11 +21,8 @@ export function OverviewCards() {
 export function EmptyFile() {
   const [name, setName] = useState("posts");
   const create = async () => {
-    const body = JSON.stringify([
-      { op: "add", path: "/" + name.replaceAll("~", "~0").replaceAll("/", "~1"), value: [] },
-    ]);
     try {
-      await ask("PATCH", prefix.value + "/db", { body, type: "application/json-patch+json", isMinimal: true });
+      await createCollection(name);
     } catch (error) {
       toastError("Could not create it.", error);
     }
