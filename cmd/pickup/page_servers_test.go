@@ -9,6 +9,7 @@ import (
 	netURL "net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -731,10 +732,14 @@ func hundredThousand(t *testing.T, _ context.Context) {
 	if requests := p.number(`performance.getEntriesByType("resource").length`); requests < 5 || requests >= 15 {
 		t.Errorf("scrolling 30,000 pixels needs %.0f requests", requests)
 	}
-	work := p.mostWork(`const grid = document.querySelector(".grid");
+	work := p.work(`const grid = document.querySelector(".grid");
 		for (let i = 0; i < 300; i++) { grid.scrollTop += 200; await new Promise(requestAnimationFrame) }`)
-	if work > 50*time.Millisecond {
-		t.Errorf("a frame needs %v", work)
+	longest := work[0]
+	if !long() { // on a machine that does nothing else, no frame
+		longest = work[3]
+	}
+	if longest > 50*time.Millisecond {
+		t.Errorf("frames need %v", work[:4])
 	}
 	last := p.number(`(async () => {
 		const start = performance.now();
@@ -759,7 +764,7 @@ func hundredThousand(t *testing.T, _ context.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("a frame needs up to %v; last row after %.0f ms; %d nodes, %d listeners, heap %.1f MB", work, last, counters.Nodes, counters.JsEventListeners, heap/1e6)
+	t.Logf("frames need up to %v; last row after %.0f ms; %d nodes, %d listeners, heap %.1f MB", work[:4], last, counters.Nodes, counters.JsEventListeners, heap/1e6)
 	if counters.Nodes >= 1500 || counters.JsEventListeners >= 150 || heap > 30e6 {
 		t.Errorf("%d nodes, %d listeners, a heap of %.1f MB", counters.Nodes, counters.JsEventListeners, heap/1e6)
 	}
@@ -796,11 +801,11 @@ func hundredThousand(t *testing.T, _ context.Context) {
 	p.quiet()
 }
 
-// mostWork runs statements, and returns the most that the page then does at a stretch. It
-// is time of the processor, because other programs take turns with the page.
-func (p *tab) mostWork(statements string) time.Duration {
+// work runs statements, and returns how long the page then works at a stretch, the longest
+// first. It is time of the processor, because other programs take turns with the page.
+func (p *tab) work(statements string) []time.Duration {
 	p.Helper()
-	var most time.Duration
+	var list []time.Duration
 	done := make(chan struct{})
 	err := chromedp.Listen(p.ctx, func(event any) {
 		switch event := event.(type) {
@@ -811,7 +816,7 @@ func (p *tab) mostWork(statements string) time.Duration {
 					Work float64 `json:"tdur"` // µs
 				}
 				if json.Unmarshal(text, &task) == nil && strings.HasSuffix(task.Name, "RunTask") {
-					most = max(most, time.Duration(task.Work*1000))
+					list = append(list, time.Duration(task.Work*1000))
 				}
 			}
 		case *tracing.EventTracingComplete:
@@ -830,10 +835,12 @@ func (p *tab) mostWork(statements string) time.Duration {
 		p.Fatal(err)
 	}
 	<-done
-	if most == 0 {
-		p.Error("the browser reports no work")
+	if len(list) < 300 {
+		p.Fatalf("the browser reports %d pieces of work", len(list))
 	}
-	return most
+	slices.Sort(list)
+	slices.Reverse(list)
+	return list
 }
 
 // flatMemory changes records while the page shows them, more often than its lists have

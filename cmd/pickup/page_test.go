@@ -303,7 +303,7 @@ func cellFlow(p *pageTest) {
 	}
 	p.clickText("Undo")
 	p.isSample()
-	p.until(cell("2", "title") + `?.textContent === "Vet visit"`)
+	p.until(cell("2", "title") + `?.textContent === "Vet visit" && document.activeElement.dataset.cell === "2:2"`)
 	p.press("F2")
 	p.until(`document.activeElement.matches(".edits input")`)
 	p.enter("x")
@@ -897,6 +897,7 @@ func severalFlow(p *pageTest) {
 	p.run(`release()`)
 	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Nothing was deleted")`)
 	p.console() // the browser logs the 409
+	p.until(rows + ` === 6`)
 	p.save(p.sample)
 	p.until(rows + ` === 7`)
 	p.click("[aria-label='Clear the selection']")

@@ -16,6 +16,7 @@ import { showAddField } from "./add_field.tsx";
 import { FindReplace } from "./find_replace.tsx";
 import { showImport } from "./import.tsx";
 import type { Rows } from "./rows.ts";
+import { ScrolledTable } from "./scrolled_table.tsx";
 
 /** Shows the menu of a collection below a button. */
 export function showCollectionMenu(button: HTMLElement, rows: Rows, shape: Shape): void {
@@ -98,38 +99,25 @@ function SchemaDialog({ shape }: { shape: Shape }) {
 
 function FieldTable({ shape }: { shape: Shape }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Fields">
-      <table class="plain">
-        <thead>
-          <tr>
-            {["Field", "Kind", "Rules", "Description"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
+    <ScrolledTable label="Fields" names={["Field", "Kind", "Rules", "Description"]}>
+      {shape.fields.map((field) => {
+        const rules = [
+          field.required && "required",
+          field.readOnly && "made by the server",
+          field.isNullable && "or null",
+          field.collection && "of " + field.collection,
+          field.choices.length > 0 && field.choices.map(typedOf).join(", "),
+        ];
+        return (
+          <tr key={field.name}>
+            <td class="code">{field.name}</td>
+            <td>{field.kind}</td>
+            <td>{rules.filter(Boolean).join("; ")}</td>
+            <td class="dim">{field.description}</td>
           </tr>
-        </thead>
-        <tbody>
-          {shape.fields.map((field) => {
-            const rules = [
-              field.required && "required",
-              field.readOnly && "made by the server",
-              field.isNullable && "or null",
-              field.collection && "of " + field.collection,
-              field.choices.length > 0 && field.choices.map(typedOf).join(", "),
-            ];
-            return (
-              <tr key={field.name}>
-                <td class="code">{field.name}</td>
-                <td>{field.kind}</td>
-                <td>{rules.filter(Boolean).join("; ")}</td>
-                <td class="dim">{field.description}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </ScrolledTable>
   );
 }
 
@@ -193,30 +181,17 @@ function Generate({ shape }: { shape: Shape }) {
           </p>
         </div>
         {records && (
-          <div class="scrolled" tabIndex={0} role="region" aria-label="The first records">
-            <table class="plain made">
-              <thead>
-                <tr>
-                  {fields.map((field) => (
-                    <th key={field.name} scope="col">
-                      {field.name}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {records.map((record, i) => (
-                  <tr key={i}>
-                    {fields.map((field) => (
-                      <td key={field.name} class="clip">
-                        <Value value={memberOf(record, field.name)} field={field} plain />
-                      </td>
-                    ))}
-                  </tr>
+          <ScrolledTable label="The first records" names={fields.map((field) => field.name)} class="made">
+            {records.map((record, i) => (
+              <tr key={i}>
+                {fields.map((field) => (
+                  <td key={field.name} class="clip">
+                    <Value value={memberOf(record, field.name)} field={field} plain />
+                  </td>
                 ))}
-              </tbody>
-            </table>
-          </div>
+              </tr>
+            ))}
+          </ScrolledTable>
         )}
         {error !== null && <ErrorBox error={error} title="They cannot be made" />}
         <div class="row-of end">

@@ -11,6 +11,7 @@ import { mostChanged, writeRecords, type Fault, type RecordChange } from "../dat
 import { closeDialog, dialog } from "../dialogs.ts";
 import { Button, count, Dialog, ErrorBox, formatCount, Skeleton } from "../ui.tsx";
 import { FaultTable } from "./review.tsx";
+import { ScrolledTable } from "./scrolled_table.tsx";
 
 export function showImport(collection: string, text = ""): void {
   dialog.value = <Import key={Math.random()} shape={shapeFor(collection)} text={text} />;
@@ -190,47 +191,36 @@ interface ColumnsProps {
 function Columns({ shape, source, fields, onChange }: ColumnsProps) {
   const known = [shape.key, ...shape.fields.map((field) => field.name)].filter((name, i, all) => all.indexOf(name) === i);
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Columns">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">Column</th>
-            <th scope="col">First values</th>
-            <th scope="col">Field</th>
+    <ScrolledTable label="Columns" names={["Column", "First values", "Field"]}>
+      {source.columns.map((column) => {
+        const own = known.includes(column) ? [] : [column];
+        return (
+          <tr key={column}>
+            <td class="code">{column}</td>
+            <td class="clip dim">{source.records.slice(0, 3).map(({ values }) => typedOf(values.get(column))).join(" · ")}</td>
+            <td>
+              <select
+                aria-label={"Field of " + column}
+                value={fields.get(column)}
+                onChange={(event) => onChange(new Map(fields).set(column, event.currentTarget.value))}
+              >
+                <option value={leftOut}>leave out</option>
+                {own.map((name) => (
+                  <option key={name} value={name}>
+                    {name} (new)
+                  </option>
+                ))}
+                {known.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                    {fieldOf(shape, name).required ? " *" : ""}
+                  </option>
+                ))}
+              </select>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {source.columns.map((column) => {
-            const own = known.includes(column) ? [] : [column];
-            return (
-              <tr key={column}>
-                <td class="code">{column}</td>
-                <td class="clip dim">{source.records.slice(0, 3).map(({ values }) => typedOf(values.get(column))).join(" · ")}</td>
-                <td>
-                  <select
-                    aria-label={"Field of " + column}
-                    value={fields.get(column)}
-                    onChange={(event) => onChange(new Map(fields).set(column, event.currentTarget.value))}
-                  >
-                    <option value={leftOut}>leave out</option>
-                    {own.map((name) => (
-                      <option key={name} value={name}>
-                        {name} (new)
-                      </option>
-                    ))}
-                    {known.map((name) => (
-                      <option key={name} value={name}>
-                        {name}
-                        {fieldOf(shape, name).required ? " *" : ""}
-                      </option>
-                    ))}
-                  </select>
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </ScrolledTable>
   );
 }

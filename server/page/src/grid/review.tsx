@@ -7,6 +7,7 @@ import { fieldOf, type Shape } from "../data/schema.ts";
 import { writeRecords, type Fault, type RecordChange } from "../data/transaction.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
 import { Button, count, Dialog, ErrorBox, formatCount, withoutName } from "../ui.tsx";
+import { ScrolledTable } from "./scrolled_table.tsx";
 import { Value } from "../values.tsx";
 
 interface SubmitOptions {
@@ -96,36 +97,23 @@ interface FaultTableProps {
 
 /** A line for each fault: the record, the value that is there, the new one, and what is wrong with it. */
 export function FaultTable({ shape, faults, placeOf = () => "new" }: FaultTableProps) {
+  const more = faults.length > shown && <p class="dim more">{formatCount(faults.length - shown)} more are not shown.</p>;
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="What cannot be stored">
-      <table class="plain faults">
-        <thead>
-          <tr>
-            {["Record", "Field", "Now", "New", "Why not"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
+    <ScrolledTable label="What cannot be stored" names={["Record", "Field", "Now", "New", "Why not"]} class="faults" after={more}>
+      {faults.slice(0, shown).map(({ change, field: name, text, detail }, i) => {
+        const field = fieldOf(shape, name),
+          isNew = change.id === "";
+        return (
+          <tr key={i}>
+            <td class="clip">{isNew ? placeOf(change) : nameOf(shape.name, change.seen)}</td>
+            <td class="code">{name}</td>
+            <td class="clip">{!isNew && <Value value={memberOf(change.seen, name)} field={field} plain />}</td>
+            <td class="clip">{text ?? (change.values.has(name) && <Value value={change.values.get(name)} field={field} plain />)}</td>
+            <td class="wrong-text">{withoutName(detail, "/" + name)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {faults.slice(0, shown).map(({ change, field: name, text, detail }, i) => {
-            const field = fieldOf(shape, name),
-              isNew = change.id === "";
-            return (
-              <tr key={i}>
-                <td class="clip">{isNew ? placeOf(change) : nameOf(shape.name, change.seen)}</td>
-                <td class="code">{name}</td>
-                <td class="clip">{!isNew && <Value value={memberOf(change.seen, name)} field={field} plain />}</td>
-                <td class="clip">{text ?? (change.values.has(name) && <Value value={change.values.get(name)} field={field} plain />)}</td>
-                <td class="wrong-text">{withoutName(detail, "/" + name)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {faults.length > shown && <p class="dim more">{formatCount(faults.length - shown)} more are not shown.</p>}
-    </div>
+        );
+      })}
+    </ScrolledTable>
   );
 }
 

@@ -53,7 +53,10 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
     if (record) open(idOf(name, record));
   };
   const focusCell = () =>
-    requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus());
+    requestAnimationFrame(() => {
+      if (document.activeElement?.closest(".grid")) return; // a key may have moved in it since
+      document.querySelector<HTMLElement>("[data-cell][tabindex='0']")?.focus();
+    });
   const close = () => {
     go(href([name], written));
     focusCell();
