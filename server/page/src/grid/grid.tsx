@@ -92,8 +92,9 @@ export function Grid(props: GridProps) {
     const row = opened === undefined || !scroller.current ? -1 : rows.indexOf(opened);
     if (row >= 0) scrollToRow(scroller.current!, row * height, height, top, scale);
   }, [opened, rows, total === null]);
-  useEffect(() => {
-    // A cell that had the focus and was replaced, as when its record arrives, gives it to its successor.
+  useLayoutEffect(() => {
+    // A cell that had the focus and was replaced, as when its record arrives, gives it to its
+    // successor, before the heading of the screen takes it (see focus.ts).
     const place = focusOn.current ?? (hasFocus.current && document.activeElement === document.body ? active : null);
     const cell = place && cellAt(scroller.current, place);
     if (!cell) return;
