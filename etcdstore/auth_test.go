@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -14,9 +13,10 @@ import (
 	"pickup/internal/storage"
 )
 
-// TestAuth has etcd ask for a user. Its tokens expire during the test.
+// TestAuth has etcd ask for a user. The tokens of a user end during the test, as they do
+// when etcd restarts: it forgets them when the password is set.
 func TestAuth(t *testing.T) {
-	c, err := etcdtest.Start(etcdtest.Options{Flags: []string{"--auth-token-ttl", "1"}})
+	c, err := etcdtest.Start(etcdtest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +44,9 @@ func TestAuth(t *testing.T) {
 	do(admin.UserAdd(ctx, "reader", "secret"))
 	do(admin.UserGrantRole(ctx, "reader", "reader"))
 	do(admin.AuthEnable(ctx))
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{c.Nodes[0].Host}, Username: "root", Password: "root", Logger: zap.NewNop()})
+	do(nil, err)
+	t.Cleanup(func() { root.Close() })
 
 	open := func(user, prefix string, o Options) *Store {
 		t.Helper()
@@ -65,7 +68,7 @@ func TestAuth(t *testing.T) {
 	first := load(t, s)
 	follower := following(t, s, first)
 	rev := set(t, s, first.Rev, "1", `{"id":"1"}`)
-	time.Sleep(2500 * time.Millisecond) // the token expires
+	do(root.UserChangePassword(ctx, "pickup", "secret")) // the same one: this ends the tokens
 	rev = set(t, s, rev, "2", `{"id":"2"}`)
 	eventually(t, func() bool { _, at, _, err := follower(); return at == rev && err == nil })
 
@@ -115,9 +118,6 @@ func TestAuth(t *testing.T) {
 	for _, f := range []func() ([]storage.Collection, storage.Rev, int, error){followReader, followSilent} {
 		eventually(t, func() bool { got, _, _, err := f(); return err == nil && strings.Contains(text(got), "hand") })
 	}
-	root, err := clientv3.New(clientv3.Config{Endpoints: []string{c.Nodes[0].Host}, Username: "root", Password: "root", Logger: zap.NewNop()})
-	do(nil, err)
-	t.Cleanup(func() { root.Close() })
 	do(root.RoleGrantPermission(ctx, "reader", "/family/", clientv3.GetPrefixRangeEnd("/family/"), clientv3.PermissionType(clientv3.PermReadWrite)))
 	eventually(t, func() bool { return reader.Writable() == nil })
 	if err := silent.Writable(); err != nil {

@@ -3,11 +3,13 @@ package etcdstore
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -39,7 +41,7 @@ type nodes struct {
 
 	at     atomic.Int64 // the node in use
 	mu     sync.Mutex
-	etcd   *clientv3.Client   // guarded by mu; nil until a node has answered
+	etcd   *clientv3.Client   // guarded by mu; nil until a node has answered, and after drop
 	stay   context.Context    // guarded by mu; done when the node is left
 	cancel context.CancelFunc // guarded by mu; of stay
 }
@@ -95,11 +97,19 @@ func (n *nodes) intercept(ctx context.Context, method string, req, reply any, c 
 	} else if err == nil {
 		n.failed.Store(nil)
 	}
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrInvalidAuthToken) {
+		return errTokenEnded
+	}
 	if code := status.Code(err); (code == codes.Canceled || code == codes.DeadlineExceeded) && ctx.Err() == nil {
 		return status.Error(codes.Unavailable, "given up: "+err.Error())
 	}
 	return err
 }
+
+// errTokenEnded is the error of a call whose token has ended: etcd has been restarted, for
+// example. The client of etcd would ask for another token with the old one in its request,
+// which etcd 3.4 refuses, again and again. A new client has no old token.
+var errTokenEnded = status.Error(codes.Unauthenticated, "the token of the user has ended")
 
 // explain returns an error of a call, with the reason if there is no connection.
 func (n *nodes) explain(err error) error {
@@ -150,19 +160,47 @@ func (n *nodes) leave(number int64) {
 	if n.at.Load() != number {
 		return
 	}
-	n.cancel()
-	n.stay, n.cancel = context.WithCancel(context.Background())
+	n.endWatchesLocked()
 	number = (number + 1) % int64(len(n.urls))
 	n.at.Store(number)
-	n.etcd.SetEndpoints(n.urls[number])
+	if n.etcd != nil {
+		n.etcd.SetEndpoints(n.urls[number])
+	}
+}
+
+func (n *nodes) endWatchesLocked() {
+	n.cancel()
+	n.stay, n.cancel = context.WithCancel(context.Background())
+}
+
+// drop makes later calls use another client than c. Watches end.
+func (n *nodes) drop(c *clientv3.Client) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.etcd == c {
+		n.endWatchesLocked()
+		n.etcd = nil
+		time.AfterFunc(writeTime, func() { c.Close() }) // for calls that have begun
+	}
 }
 
 func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	r, err := n.try(ctx, op)
+	if errors.Is(err, errTokenEnded) { // it was not performed
+		return n.try(ctx, op)
+	}
+	return r, err
+}
+
+func (n *nodes) try(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	c, number, err := n.client()
 	if err != nil {
 		return clientv3.OpResponse{}, err
 	}
 	r, err := c.Do(clientv3.WithRequireLeader(ctx), op)
+	if errors.Is(err, errTokenEnded) {
+		n.drop(c)
+	}
 	if isAway(err) {
 		err = n.explain(err)
 		n.leave(number)
