@@ -56,10 +56,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	records := make([]*Record, len(in.Elements))
 	stats := spread(len(records), func(from, to int) idStats {
 		stats := idStats{member: c.ids.member}
-		values := compactor{share: share, alone: len(was) > 0}
-		for _, e := range in.Elements[from:to] {
-			values.left += len(e.Value)
-		}
+		values := compactor{share: share}
 		var none Record
 		for i := from; i < to; i++ {
 			e := &in.Elements[i]
@@ -239,16 +236,11 @@ func elementsOf(name string, records []*Record) storage.Collection {
 	return out
 }
 
-// A compactor strips white space from values, batching allocations. A batch stays
-// in memory as long as any of its values.
+// A compactor strips white space from values.
 type compactor struct {
 	share bool // return compact values without copying
-	alone bool // do not batch: most values are soon dropped
-	left  int  // bytes of the values to come
 	buf   []byte
 }
-
-const batchSize = 256 << 10
 
 // compact returns v without white space, or before if that is the same value. If
 // compact is set, v has no white space.
@@ -259,20 +251,11 @@ func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Val
 	if p.share && (compact || rawjson.IsCompact(v)) {
 		return slices.Clip(v)
 	}
-	if p.alone {
-		p.buf = rawjson.AppendCompact(p.buf[:0], v)
-		if bytes.Equal(p.buf, before) {
-			return before
-		}
-		return slices.Clip(bytes.Clone(p.buf))
+	p.buf = rawjson.AppendCompact(p.buf[:0], v)
+	if bytes.Equal(p.buf, before) {
+		return before
 	}
-	if cap(p.buf)-len(p.buf) < len(v) {
-		p.buf = make([]byte, 0, max(len(v), min(p.left, batchSize)))
-	}
-	p.left -= len(v)
-	start := len(p.buf)
-	p.buf = rawjson.AppendCompact(p.buf, v)
-	return slices.Clip(p.buf[start:])
+	return slices.Clip(bytes.Clone(p.buf))
 }
 
 // valueAt returns the value of the element with that key, nil if there is none.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	mathrand "math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +24,7 @@ type idStats struct {
 	numbers int
 	strings int // that spell an integer
 	others  int
-	high    string // the greatest integer, in decimal digits; "": none yet
+	high    int64 // the greatest integer of fewer than 19 digits
 }
 
 // integers returns the number of ids that new integers would be like.
@@ -32,8 +33,16 @@ func (c *idStats) integers() int { return c.numbers + c.strings }
 // count adds by, 1 or -1, to the counter for r's id.
 func (c *idStats) count(r *Record, by int) {
 	*c.kind(r) += by
-	if by > 0 && rawjson.IsIndex(r.ID) {
-		c.high = later(c.high, r.ID)
+	if by > 0 {
+		c.sees(r.ID)
+	}
+}
+
+// sees notes an id that is in use.
+func (c *idStats) sees(id string) {
+	if rawjson.IsIndex(id) && len(id) < 19 { // nobody counts further
+		n, _ := strconv.ParseInt(id, 10, 64)
+		c.high = max(c.high, n)
 	}
 }
 
@@ -51,7 +60,7 @@ func (c *idStats) join(o idStats) {
 }
 
 // inherit adds the greatest number of earlier ids.
-func (c *idStats) inherit(old idStats) { c.high = later(c.high, old.high) }
+func (c *idStats) inherit(old idStats) { c.high = max(c.high, old.high) }
 
 // kind returns the counter for r's id, a new one if r has no usable id.
 func (c *idStats) kind(r *Record) *int {
@@ -70,18 +79,22 @@ func (c *idStats) kind(r *Record) *int {
 // next returns a new id of a kind as JSON text. taken reports whether a record has an
 // id; random ones come from the source.
 func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *source) string {
-	random := from.uuid
+	another, n := from.uuid, c.high
 	switch kind {
-	case schema.NumberIDs:
-		return increment(c.high)
-	case schema.TextIDs:
-		return `"` + increment(c.high) + `"`
+	case schema.NumberIDs, schema.TextIDs:
+		another = func() string {
+			n++
+			return strconv.FormatInt(n, 10)
+		}
 	case schema.ShortIDs:
-		random = from.shortID
+		another = from.shortID
 	}
-	id := random()
+	id := another()
 	for taken(id) {
-		id = random()
+		id = another()
+	}
+	if kind == schema.NumberIDs {
+		return id
 	}
 	return `"` + id + `"`
 }
@@ -97,28 +110,6 @@ func spelled(kind schema.IDKind, id string) string {
 
 // integer reports whether s is an integer without leading zeros.
 func integer(s string) bool { return rawjson.IsIndex(strings.TrimPrefix(s, "-")) }
-
-// later returns the greater of two natural numbers of any length; "" is less
-// than all.
-func later(a, b string) string {
-	if len(a) > len(b) || len(a) == len(b) && a > b {
-		return a
-	}
-	return b
-}
-
-// increment returns the natural number after s, 1 after "".
-func increment(s string) string {
-	b := []byte(s)
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] < '9' {
-			b[i]++
-			return string(b)
-		}
-		b[i] = '0'
-	}
-	return "1" + string(b)
-}
 
 // A source gives the times and the random ids of a database.
 type source struct {

@@ -393,9 +393,8 @@ func (d *databasePatch) records(name string, kids []*jsonpatch.Node, whole *touc
 			if err := faultError(invalid, taken, nil); err != nil {
 				return nil, placed(err, place)
 			}
-			if used[id] = true; rawjson.IsIndex(id) {
-				ids.high = later(ids.high, id)
-			}
+			used[id] = true
+			ids.sees(id)
 		}
 		if whole != nil {
 			r, _ = tx.snap.Get(name, id)
