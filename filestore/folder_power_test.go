@@ -623,3 +623,31 @@ func TestEditFolder(t *testing.T) {
 		})
 	}
 }
+
+// TestHalfCommit deletes one of two files after a commit has changed the other. The commit is
+// in doubt: as a conflict it would be made again.
+func TestHalfCommit(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.json": "[]\n", "b.json": "[]\n"})
+	o := folderWay(ways[0])
+	path := filepath.Join(dir, "b.json")
+	armed := false
+	tapped := newTap(quick(o.sys), func(op, file string) error {
+		if armed && strings.Contains(text(t, filepath.Join(dir, "a.json")), "Ballet") {
+			armed = false
+			os.Remove(path)
+		}
+		return nil
+	})
+	o.sys = tapped.Calls
+	o.nap = func(time.Duration) {}
+	s := startFolder(t, dir, o)
+	value := []byte(`{"id":"1","title":"Ballet"}`)
+	armed = true
+	_, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: "a", ID: "1", Value: value}, {Collection: "b", ID: "1", Value: value}})
+	if !errors.Is(err, storage.ErrUnsure) || errors.Is(err, storage.ErrConflict) {
+		t.Errorf("a file of a commit is deleted halfway: %v, want ErrUnsure", err)
+	}
+	if got := text(t, filepath.Join(dir, "a.json")); armed || !strings.Contains(got, "Ballet") {
+		t.Errorf("a.json has %s", got)
+	}
+}

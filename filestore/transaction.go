@@ -55,9 +55,10 @@ func (s *Store) commit(ctx context.Context, base storage.Rev, changes []storage.
 			s.show(parts)
 		}
 		s.release(parts)
-		if !errors.Is(err, errMovedOn) { // by another program, which saved a file
+		if !errors.Is(err, errMovedOn) || errors.Is(err, storage.ErrUnsure) {
 			return merged, err
 		}
+		// Another program has saved a file, and nothing has changed: begin again.
 	}
 }
 
