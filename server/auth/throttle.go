@@ -38,22 +38,33 @@ func newThrottle() *throttle {
 }
 
 // begin returns how long the source has to wait, 0 if its credentials are to be
-// checked now. An attempt counts as a failure until it succeeds: otherwise everything
-// that a source sends at the end of a pause would be checked.
+// checked now. After the free failures it allows one attempt at a time: the next
+// pause begins before the outcome is known, otherwise everything that a source
+// sends at the end of a pause would be checked.
 func (t *throttle) begin(from netip.Prefix) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := new(source)
-	if item := t.sources.Get(from); item != nil {
-		s = item.Value()
+	item := t.sources.Get(from)
+	if item == nil {
+		return 0
 	}
-	if pause := time.Until(s.until); pause > 0 {
-		return pause
+	s := item.Value()
+	pause := max(0, time.Until(s.until))
+	if pause == 0 {
+		s.until = time.Now().Add(pauseAfter(s.failures + 1))
 	}
+	return pause
+}
+
+// failed counts wrong credentials of the source.
+func (t *throttle) failed(from netip.Prefix) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	item, _ := t.sources.GetOrSet(from, new(source))
+	s := item.Value()
 	s.failures++
 	s.until = time.Now().Add(pauseAfter(s.failures))
 	t.sources.Set(from, s, ttlcache.DefaultTTL)
-	return 0
 }
 
 // pauseAfter returns the pause after a number of failures.

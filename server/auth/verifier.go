@@ -138,6 +138,7 @@ func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, passw
 	v.slots <- struct{}{}
 	defer func() { <-v.slots }()
 	if !users.verify(user, password) {
+		v.throttle.failed(from)
 		return 0, errWrong
 	}
 	v.throttle.succeeded(from)
