@@ -217,24 +217,32 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 // which are in their order: it sets a field back to what it was before the write, deletes
 // what has been written, or creates again what has been deleted.
 func undoes(edit Change, writes []Change) bool {
+	type edited struct {
+		name     string // "" stands for the whole value
+		from, to jsontext.Value
+		written  bool // a write has made it from
+	}
+	var fields []edited
+	names := append(slices.Concat(rawjson.MemberNames(edit.Before), rawjson.MemberNames(edit.After)), "")
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if from, to := field(edit.Before, name), field(edit.After, name); edit.Op != Created && !bytes.Equal(from, to) {
+			fields = append(fields, edited{name, from, to, false})
+		}
+	}
 	presence := Updated // the latest other operation
-	written := make(map[string]bool)
 	for _, w := range slices.Backward(writes) {
 		if presence == Updated {
 			presence = w.Op
 		}
-		if edit.Op == Created {
-			continue
-		}
-		// "" stands for the whole value.
-		for _, name := range append(slices.Concat(rawjson.MemberNames(edit.Before), rawjson.MemberNames(edit.After)), "") {
-			from, to := field(edit.Before, name), field(edit.After, name)
-			before, after := field(w.Before, name), field(w.After, name)
-			if bytes.Equal(from, to) || bytes.Equal(before, after) {
+		for i := range fields {
+			f := &fields[i]
+			before, after := field(w.Before, f.name), field(w.After, f.name)
+			if bytes.Equal(before, after) {
 				continue
 			}
-			written[name] = written[name] || bytes.Equal(after, from)
-			if written[name] && (edit.Op == Deleted || w.Before != nil && bytes.Equal(before, to)) {
+			f.written = f.written || bytes.Equal(after, f.from)
+			if f.written && (edit.Op == Deleted || w.Before != nil && bytes.Equal(before, f.to)) {
 				return true
 			}
 		}
