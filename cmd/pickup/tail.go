@@ -98,7 +98,7 @@ func (f *follower) follow(ctx context.Context, connected func()) error {
 		return f.refusal(&refusedError{status: http.StatusNotFound})
 	}
 	connected()
-	var event, id, data string
+	event, data, id := "", "", f.last // which a comment at the beginning does not change
 	for r := bufio.NewReader(resp.Body); ; {
 		line, err := r.ReadString('\n')
 		if err != nil { // the event of the last lines is not complete
