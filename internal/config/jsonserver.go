@@ -16,17 +16,14 @@ type Unneeded struct {
 
 // Notes returns a sentence about each flag that is given.
 func (u Unneeded) Notes() (all []string) {
-	for _, flag := range []struct {
-		given     bool
-		name, why string
-	}{
-		{u.Watch, "--watch", "the file is always watched"},
-		{u.NoCORS, "--no-cors", "pages from other hosts are refused unless --cors-origin allows them"},
-		{u.Snapshots != "", "--snapshots", "PUT /_/snapshots/NAME keeps a state in memory"},
-	} {
-		if flag.given {
-			all = append(all, flag.name+" is not needed: "+flag.why+".")
-		}
+	if u.Watch {
+		all = append(all, "--watch is not needed: the file is always watched.")
+	}
+	if u.NoCORS {
+		all = append(all, "--no-cors is not needed: pages from other hosts are refused unless --cors-origin allows them.")
+	}
+	if u.Snapshots != "" {
+		all = append(all, "--snapshots is not needed: PUT /_/snapshots/NAME keeps a state in memory.")
 	}
 	return all
 }

@@ -34,15 +34,10 @@ type Size int64
 func (s *Size) UnmarshalText(text []byte) error {
 	t := strings.ToUpper(strings.TrimSpace(string(text)))
 	t = strings.TrimSuffix(strings.TrimSuffix(t, "B"), "I")
-	factor := int64(1)
-	for i, unit := range []string{"K", "M", "G"} {
-		if head, ok := strings.CutSuffix(t, unit); ok {
-			t, factor = head, 1<<(10*(i+1))
-			break
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(t), 10, 64)
-	if err != nil || n < 0 || n > 1<<40/factor {
+	digits := strings.TrimRight(t, "KMG")
+	factor, known := map[string]int64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[t[len(digits):]]
+	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+	if err != nil || !known || n < 0 || n > 1<<40/factor {
 		return fmt.Errorf("%q is not a size, such as 4096, 64KiB or 10MiB", text)
 	}
 	*s = Size(n * factor)
