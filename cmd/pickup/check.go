@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -42,17 +43,18 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	} else if err != nil {
 		return err
 	}
-	inRoutes, err := c.RouteFile.Check(e.Sources)
-	if err != nil {
+	_, err = c.RouteFile.Read(e.Sources)
+	inRoutes, ok := errors.AsType[config.RouteFaults](err)
+	if err != nil && !ok {
 		return err
 	}
 	found = append(found, inRoutes...)
-	settings, fault := e.CheckSettings()
-	if fault != nil {
-		found = append(found, *fault)
+	if settings, err := e.Settings(); err == nil {
+		_, inRules := e.File.Rules(settings)
+		found = append(found, inRules...)
+	} else if e.File.Name != "" {
+		found = append(found, lint.Finding{File: e.File.Name, Detail: strings.TrimPrefix(err.Error(), e.File.Name+": ")})
 	}
-	_, inRules := e.File.Rules(settings)
-	found = append(found, inRules...)
 	for _, f := range found {
 		fmt.Fprintln(e.stdout, f)
 	}

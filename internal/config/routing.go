@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,7 +90,7 @@ func (f RouteFile) Table(s *Sources, text []byte) (*rewrite.Table, error) {
 	} else if len(lines) > 0 {
 		table, faults = rewrite.New(lines)
 	}
-	var found routeFaults
+	var found RouteFaults
 	for _, fault := range faults {
 		line, column := rawjson.LineColumn(text, base+fault.Offset)
 		found = append(found, lint.Finding{File: file, Line: line, Column: column, Detail: fault.Detail})
@@ -116,18 +115,18 @@ func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
 	return lines, fault
 }
 
-// routeFaults is the error of routes that cannot be used.
-type routeFaults []lint.Finding
+// RouteFaults is the error of routes that cannot be used.
+type RouteFaults []lint.Finding
 
-func (f routeFaults) Error() string {
+func (f RouteFaults) Error() string {
 	if len(f) == 1 {
 		return f[0].String()
 	}
 	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "fault"))
 }
 
-// Check returns what is wrong with the routes.
-func (f RouteFile) Check(s *Sources) ([]lint.Finding, error) {
+// Read returns the routes in force, nil if there are none. The error may be RouteFaults.
+func (f RouteFile) Read(s *Sources) (*rewrite.Table, error) {
 	if f.Name(s) == "" {
 		return nil, nil
 	}
@@ -135,25 +134,13 @@ func (f RouteFile) Check(s *Sources) ([]lint.Finding, error) {
 	if err != nil {
 		return nil, fileError("--routes", err)
 	}
-	_, err = f.Table(s, text)
-	var faults routeFaults
-	if errors.As(err, &faults) {
-		return faults, nil
-	}
-	return nil, err
+	return f.Table(s, text)
 }
 
 // Print prints the routes in force: as a table of the configuration file, or as
 // comments if they are in a file of their own.
 func (f RouteFile) Print(w io.Writer, s *Sources) error {
-	if f.Name(s) == "" {
-		return nil
-	}
-	text, err := os.ReadFile(f.Name(s))
-	if err != nil {
-		return UsageError{Err: err}
-	}
-	table, err := f.Table(s, text)
+	table, err := f.Read(s)
 	if err != nil || table == nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"pickup/internal/lint"
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 )
@@ -128,25 +127,8 @@ func (s *Sources) CheckNames() error {
 	return Usagef("%s:%d:%d: unknown setting %q: %s", s.File.Name, line, column, unknown[0], hint)
 }
 
-// CheckSettings returns the settings of serve with these sources, and why it would refuse
-// them, nil if it would not.
-func (s *Sources) CheckSettings() (*Settings, *lint.Finding) {
-	unknown := &Settings{NoAuth: NoAuthLocal, Simulation: Simulation{MaxDelay: math.MaxInt64}} // no rule is refused for them
-	if s.File.Name == "" {
-		return unknown, nil
-	}
-	server, err := s.server()
-	if err != nil {
-		server = &Server{Settings: *unknown}
-	} else if err = server.Settings.Check(); err == nil {
-		return &server.Settings, nil
-	}
-	return &server.Settings, &lint.Finding{File: s.File.Name, Detail: strings.TrimPrefix(err.Error(), s.File.Name+": ")}
-}
-
-// server returns the settings of a server without arguments, checked except for what
-// they name outside of the program.
-func (s *Sources) server() (*Server, error) {
+// Settings returns the settings of a serve without arguments, or why it would refuse them.
+func (s *Sources) Settings() (*Settings, error) {
 	var server Server
 	k, err := kong.New(&server, kong.Writers(io.Discard, io.Discard), kong.Resolvers(kong.ResolverFunc(s.Resolve)))
 	if err != nil {
@@ -156,8 +138,5 @@ func (s *Sources) server() (*Server, error) {
 	if err != nil {
 		return nil, errors.New(Plain(err))
 	}
-	if err := cmp.Or(s.CheckRanges(parsed.Flags()), s.CheckNames()); err != nil {
-		return nil, err
-	}
-	return &server, nil
+	return &server.Settings, cmp.Or(s.CheckRanges(parsed.Flags()), s.CheckNames(), server.Check())
 }
