@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"pickup/filestore"
@@ -146,36 +145,24 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	return nil
 }
 
-// The first and the last of the lines that tellAgents writes.
-const (
-	agentsBegin = "<!-- pickup -->\n"
-	agentsEnd   = "<!-- /pickup -->\n"
-)
-
-// tellAgents writes into AGENTS.md what a coding agent should know, in place of what an
-// earlier run has written.
+// tellAgents appends to AGENTS.md what a coding agent should know, unless an earlier run has.
 func tellAgents(e *environment, path string) error {
-	const name = "AGENTS.md"
-	text, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	const name, begin = "AGENTS.md", "<!-- pickup -->\n"
+	text, _ := os.ReadFile(name) // appendLine returns the error
+	if bytes.Contains(text, []byte(begin)) {
+		fmt.Fprintf(e.stdout, "%s: tells coding agents of pickup already\n", name)
+		return nil
+	}
+	gap := ""
+	if len(text) > 0 {
+		gap = "\n"
 	}
 	rules, _ := lint.SchemaPath(path, "")
-	lines := fmt.Sprintf("%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
-		"Edit %[2]s for data and %[5]s for rules; both are live. Run `%[3]s check %[4]s` after an edit.\n"+
-		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n%[6]s",
-		agentsBegin, path, e.program(), shellFile(path), rules, agentsEnd)
-	before, after, found := bytes.Cut(text, []byte(agentsEnd))
-	if i := bytes.LastIndex(before, []byte(agentsBegin)); found && i >= 0 {
-		before = before[:i]
-	} else {
-		before, after = text, nil
-		if len(text) > 0 {
-			before = append(bytes.TrimRight(text, "\n"), "\n\n"...)
-		}
-	}
 	fmt.Fprintf(e.stdout, "%s: tells coding agents of %s\n", name, path)
-	return filestore.WriteFile(name, slices.Concat(before, []byte(lines), after), true)
+	return appendLine(name, fmt.Sprintf("%s%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
+		"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
+		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
+		gap, begin, path, e.program(), shellFile(path), rules))
 }
 
 // appendLine appends a line to a text file, which may not exist.
