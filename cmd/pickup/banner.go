@@ -55,15 +55,8 @@ func (s *service) printBanner(ctx context.Context) error {
 		r.Add(args...)
 		s.log.Handler().Handle(ctx, r)
 	}
-	snap := s.db.Snapshot()
-	var counts []any
-	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == storage.Array {
-			counts = append(counts, slog.Int(name, snap.Len(name)))
-		}
-	}
 	if !s.Quiet {
-		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url(), slog.Group("records", counts...))
+		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url())
 	}
 	if s.users.Generated {
 		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own"+s.insteadOfPassword(),
@@ -134,12 +127,6 @@ func (s *service) insteadOfPassword() string {
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
-	if s.Prefix != "" {
-		add(note("the API is below %s (--prefix).", s.Prefix))
-	}
-	for _, dir := range s.Static {
-		add(note("the files of %s are served (--static), except pickup's own.", dir))
-	}
 	for _, text := range s.Unneeded.Notes() {
 		add(note("%s", text))
 	}
