@@ -12,7 +12,6 @@ import (
 	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/lint"
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
@@ -25,7 +24,6 @@ type importCommand struct {
 	Only    []string `placeholder:"NAMES" help:"Import these collections and objects only, as in posts,comments."`
 	Base    string   `placeholder:"URL" help:"Of a HAR file, import the answers of this API, as in https://api.example.com/v1 (the one with most answers)."`
 	DryRun  bool     `help:"Say what would be imported, and import nothing."`
-	Rules   string   `placeholder:"FILE" help:"The schema to copy into etcd instead of the file's own."`
 	config.Answers
 	config.ClusterAccess
 	config.IDConvention
@@ -33,8 +31,6 @@ type importCommand struct {
 
 func (c *importCommand) run(ctx context.Context, e *environment) error {
 	switch {
-	case !etcdstore.IsURL(c.Target) && c.Rules != "":
-		return config.Usagef("--rules is for a database in etcd")
 	case !etcdstore.IsURL(c.Target):
 		return c.importData(ctx, e)
 	case c.DryRun || c.Only != nil:
@@ -56,9 +52,9 @@ func (c *importCommand) copy(ctx context.Context, e *environment) error {
 		return err
 	}
 	defer store.Close()
-	rules, err := c.rules(file)
+	rules, err := lint.LoadSchema(c.Source, lint.Declared(file))
 	if err != nil {
-		return config.UsageError{Err: err}
+		return config.Usagef("%s: %w", c.Source, err)
 	}
 	o := c.IDConvention.Options(rules)
 	idMember := database.IDMembers(o)
@@ -81,18 +77,6 @@ func (c *importCommand) copy(ctx context.Context, e *environment) error {
 	}
 	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Target, c.Source, rev)
 	return nil
-}
-
-// rules returns the schema to import, nil if there is none.
-func (c *importCommand) rules(file *filestore.Store) (*schema.Schema, error) {
-	if c.Rules != "" {
-		return readRules(c.Rules)
-	}
-	rules, err := lint.LoadSchema(c.Source, lint.Declared(file))
-	if err != nil {
-		err = fmt.Errorf("%s: %w; --rules names a schema to use instead", c.Source, err)
-	}
-	return rules, err
 }
 
 // replaceTime is how long replace tries again after servers have written.

@@ -93,15 +93,6 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	return nil
 }
 
-// readRules reads the schema that --rules names.
-func readRules(file string) (*schema.Schema, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--rules: %w", err)
-	}
-	return schema.Compile(file, text)
-}
-
 // runCluster puts rules into force for a database in a cluster: rules from a file, or
 // rules inferred from its contents.
 func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url string) error {
@@ -116,11 +107,13 @@ func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url stri
 	text, from := []byte(nil), "inferred from its records"
 	switch {
 	case c.Rules != "":
-		rules, err := readRules(c.Rules)
-		if err != nil {
+		if text, err = os.ReadFile(c.Rules); err != nil {
+			return config.Usagef("--rules: %w", err)
+		}
+		if _, err := schema.Compile(c.Rules, text); err != nil {
 			return config.UsageError{Err: err}
 		}
-		text, from = rules.Text(), "of "+c.Rules
+		from = "of " + c.Rules
 	case db.Schema() != nil && !c.Force:
 		return config.Usagef("%s has rules; --force replaces them", url)
 	default:
