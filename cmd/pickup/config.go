@@ -62,10 +62,10 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		}
 	}
 	for _, flag := range e.parsed.Flags() {
-		if flag.Tag.Get("variable") == "" || flag.Name == "routes" && c.Routes == "" {
+		value := flag.Target.Interface()
+		if flag.Tag.Get("variable") == "" || flag.Name == "routes" && c.Routes == "" || value == (*uint64)(nil) {
 			continue
 		}
-		value := flag.Target.Interface()
 		if value == config.AuthNeeded {
 			value = false
 		}

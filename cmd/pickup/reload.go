@@ -87,8 +87,8 @@ func (s *service) readRules(ctx context.Context) error {
 		return nil
 	}
 	s.simulated = &server.Simulation{Rules: new(simulate.Rules), Delay: s.Delay, MaxDelay: s.MaxDelay}
-	if seed := s.RandomSeed(); seed != nil {
-		s.simulated.Dice = simulate.Seeded(*seed)
+	if s.Seed != nil {
+		s.simulated.Dice = simulate.Seeded(*s.Seed)
 	}
 	if s.Delay.Max > 0 {
 		s.notices = append(s.notices, note("every answer is delayed by %s ms (--delay).", s.Delay))

@@ -304,7 +304,7 @@ func (s *service) openFile(ctx context.Context) (err error) {
 		s.notices = append(s.notices, warning("writes are not checked: %v.", schema.Missing))
 	}
 	o := s.IDConvention.Options(schema.Rules)
-	o.Log, o.Seed, o.Start = s.log, s.RandomSeed(), s.Now.Time
+	o.Log, o.Seed, o.Start = s.log, s.Seed, s.Now.Time
 	s.schema = schema // before the database looks at edits, which wait for it
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	schema.Use(s.db)
@@ -435,7 +435,7 @@ func (s *service) openShared(ctx context.Context) (err error) {
 		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)
 	}
 	o := s.IDConvention.Options(nil)
-	o.Log, o.Seed, o.Start = s.log, s.RandomSeed(), s.Now.Time
+	o.Log, o.Seed, o.Start = s.log, s.Seed, s.Now.Time
 	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
 		return clusterError(err, s.file)
 	}

@@ -11,8 +11,8 @@ import (
 // A ClusterAccess says how to reach the etcd of a URL with etcds.
 type ClusterAccess struct {
 	EtcdCACert string `name:"etcd-cacert" group:"cluster" variable:"PICKUP_ETCD_CACERT" placeholder:"FILE" help:"Trust these authorities (PEM) for the certificates of etcd, and not the system's; read again for each connection."`
-	EtcdCert   string `name:"etcd-cert" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
-	EtcdKey    string `name:"etcd-key" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
+	EtcdCert   string `name:"etcd-cert" and:"etcd" group:"cluster" variable:"PICKUP_ETCD_CERT" placeholder:"FILE" help:"Show this certificate (PEM) to etcd; read again for each connection."`
+	EtcdKey    string `name:"etcd-key" and:"etcd" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
 }
 
 // ClusterReads says what reads of a database in etcd show.
@@ -28,8 +28,6 @@ func (c ClusterAccess) Check(secure bool) error {
 		return Usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
 	case !secure:
 		return nil
-	case (c.EtcdCert == "") != (c.EtcdKey == ""):
-		return Usagef("--etcd-cert and --etcd-key require each other")
 	}
 	_, err := c.Config()
 	return err

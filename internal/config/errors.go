@@ -23,6 +23,7 @@ var plainWords = []struct {
 	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
 	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
 	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
+	{regexp.MustCompile(`expected a valid \d+ bit uint but got (".*")`), `$1 is not 0 or a positive whole number`},
 	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
 	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file; to serve several as one database, put them into a folder`},
 	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -83,7 +82,7 @@ func (s *Settings) Check() error {
 		return Usagef("--requests=on cannot be used with --no-auth=public: anyone could see the requests of others")
 	}
 	_, err := s.Answers.Form()
-	return cmp.Or(err, s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check(), s.Transport.Check())
+	return cmp.Or(err, s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check())
 }
 
 // origin matches "*" and serialized origins (RFC 6454, section 6.2), with or without a
@@ -110,31 +109,19 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 // Repetition is the settings by which a server does the same at each start, for
 // screenshots and recorded tests.
 type Repetition struct {
-	Seed string  `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
+	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
 	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
 }
 
 // check returns an error if a setting has no meaning.
 func (r *Repetition) check(public bool) error {
-	if _, err := strconv.ParseUint(r.Seed, 10, 64); err != nil && r.Seed != "" {
-		return Usagef("--seed: %q must be 0 or a positive whole number", r.Seed)
-	}
 	switch {
-	case public && r.Seed != "":
+	case public && r.Seed != nil:
 		return Usagef("--seed cannot be used with --no-auth=public: others could predict new ids")
 	case public && !r.Now.IsZero():
 		return Usagef("--now cannot be used with --no-auth=public: others would think that its times are real")
 	}
 	return nil
-}
-
-// RandomSeed returns the seed, nil if there is none.
-func (r *Repetition) RandomSeed() *uint64 {
-	n, err := strconv.ParseUint(r.Seed, 10, 64)
-	if err != nil {
-		return nil
-	}
-	return &n
 }
 
 // An Instant is a time that is typed as in RFC 3339, or as a date. The zero value is

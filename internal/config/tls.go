@@ -19,9 +19,9 @@ import (
 // A Transport says whether the service uses HTTPS. health and tail need it to find
 // the server.
 type Transport struct {
-	TLSCert       string `name:"tls-cert" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
-	TLSKey        string `name:"tls-key" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
-	TLSSelfSigned bool   `name:"tls-self-signed" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each start ($PICKUP_TLS_SELF_SIGNED)."`
+	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
+	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
+	TLSSelfSigned bool   `name:"tls-self-signed" xor:"certificate" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each start ($PICKUP_TLS_SELF_SIGNED)."`
 }
 
 // Secure reports whether the service uses HTTPS.
@@ -33,17 +33,6 @@ func (t Transport) Scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-// Check returns an error if the flags contradict each other.
-func (t Transport) Check() error {
-	switch {
-	case (t.TLSCert == "") != (t.TLSKey == ""):
-		return Usagef("--tls-cert and --tls-key require each other")
-	case t.TLSCert != "" && t.TLSSelfSigned:
-		return Usagef("--tls-self-signed and --tls-cert are both set: keep one")
-	}
-	return nil
 }
 
 // Config returns the TLS configuration and the files of its certificate. Both
