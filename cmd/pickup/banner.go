@@ -127,6 +127,9 @@ func (s *service) insteadOfPassword() string {
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
+	for _, dir := range s.Static {
+		add(note("the files of %s are served (--static), except pickup's own.", dir))
+	}
 	for _, text := range s.Unneeded.Notes() {
 		add(note("%s", text))
 	}
