@@ -25,10 +25,11 @@
 //
 // # Map
 //
-// Start at Store.Commit (store.go), Store.commit (transaction.go) and target.write
-// (write.go). Each part of a Store has a type of its own, and Store.mu guards them all:
+// Start at Store.Commit (store.go), Store.commit (transaction.go, also for several files of a
+// folder) and target.write (write.go). Store.mu guards the parts, each with a type of its own:
 //
-//	dataFile        the file and the contents from it        datafile.go
+//	folder          a directory of files, one for a member   folder.go
+//	dataFile        a file and the contents from it          datafile.go
 //	file            the path, and the files next to it       file.go
 //	lock            keeps other servers away                 lock.go
 //	target          the file as writes find and leave it     write.go
@@ -68,13 +69,12 @@
 //
 // A write in place first writes a redo record, from which the next start completes
 // or undoes it after a crash (redo.go). This record is at the end of the file, and is
-// cut off after the write. A file system may do that in
-// two steps: write zeros from the new end to the end of that block, then make the
-// new size durable. If the power fails between the two, any sector of that block may
-// be zero. So the record begins in the first block after both documents, where no
-// zeros are written: after a power cut it is whole, or gone with the size. And the
-// write of the document also writes zeros up to the record, so that a complete
-// document is always followed by a NUL or the end of the file.
+// cut off after the write. A file system may do that in two steps: write zeros from the new
+// end to the end of that block, then make the new size durable. If the power fails between the
+// two, any sector of that block may be zero. So the record begins in the first block after both
+// documents, where no zeros are written: after a power cut it is whole, or gone with the size.
+// And the write of the document also writes zeros up to the record, so that a complete document
+// is always followed by a NUL or the end of the file.
 //
 // A record may be damaged all the same: by a file system with larger blocks than it
 // reports, or when the write of the record is interrupted. Open applies the first
@@ -83,10 +83,10 @@
 //  1. The record is whole. If each sector of the text is the old one, the new one
 //     or zero, the write is completed. Otherwise another program edited the file,
 //     and the edit wins if it parses.
-//  2. The text up to the first NUL, which no JSON has, parses. The file is cut off there: the change was not acknowledged, so the old and the
-//     new document are both right. The rest becomes a conflict copy, or the log has its
-//     length and SHA-256, unless it is all zeros or begins with the first line of a
-//     record of this document.
+//  2. The text up to the first NUL, which no JSON has, parses. The file is cut off there: the
+//     change was not acknowledged, so the old and the new document are both right. The rest
+//     becomes a conflict copy, or the log has its length and SHA-256, unless it is all zeros
+//     or begins with the first line of a record of this document.
 //
 // Any other file is left alone, and Open fails. A start that is interrupted leaves a
 // state to which a rule applies, because it works in the order of a write.
@@ -100,6 +100,7 @@
 //	.db.json.prev-SUM-N      a displaced file
 //	.db.json.aside-SUM-N     the old file during a write in the mode move aside
 //	.db.json.lock            the lock file
+//	.pickup.redo             in a folder: a commit to several files
 //	db.json.conflict-TIME    a conflict copy: an edit that could be neither loaded
 //	                         nor merged, or what was served when the file had lost
 //	                         its content; it is the user's

@@ -7,8 +7,9 @@
 // and write.go have the handlers for data; index.go, changes.go, undo.go (also reset and named
 // snapshots), generate.go, requests.go, sessions.go, rules.go (of /_/simulate, and held
 // requests), status.go (also findings and values), health.go, metrics.go, openapi.go (all
-// descriptions) and pages.go those for the service. They use request.go, the request; query.go
-// and body.go, which parse what was sent; and send.go, tag.go and errors.go, the answers.
+// descriptions), agent.go (MCP, with package agents) and pages.go the handlers for the service.
+// They use request.go, the request; query.go and body.go, which parse what was sent; and
+// send.go, tag.go and errors.go, the answers. A path without a resource may be a file (static.go).
 //
 // A top-level array of the database is a collection of records, a top-level object
 // is a singular resource. Gin matches the path, and the current snapshot decides
@@ -22,13 +23,12 @@
 // request that names a session works on its fork of the database (session.go).
 //
 // handler.go removes what comes before the path of a route: a session, what
-// Options.Routes rewrite, and the prefix; place.go remembers the URL that the client
-// sent. Middleware runs in this order: drain, request id, what observes requests (metrics,
-// access log, request log), recovery from panics, headers of every answer (middleware.go),
-// the Host check and cross-origin rules (origin.go), credentials (authenticate.go),
-// preferences (prefer.go), simulation. observe.go has the metrics of requests and commits.
-// Handlers return errors. Package problem maps them to statuses, and each becomes a problem
-// document (RFC 9457).
+// Options.Routes rewrite, and the prefix; place.go remembers the URL that the client sent.
+// Middleware runs in this order: drain, request id, what observes requests (metrics, access
+// log, request log), recovery from panics, headers of every answer (middleware.go), the Host
+// check and cross-origin rules (origin.go), credentials (authenticate.go), preferences
+// (prefer.go), simulation. observe.go has the metrics of requests and commits. Handlers return
+// errors. Package problem maps them to statuses, and each becomes a problem document (RFC 9457).
 //
 // simulate.go simulates slow and failing answers as requests prefer and rules say; hold.go
 // keeps the requests that wait to be released.

@@ -164,7 +164,7 @@ func (req *request) checkSessionName(name string) error {
 	return nil
 }
 
-// enterLocked makes the request one of a session until leaveSession. The caller has
+// enterLocked makes the request one of a session until it ends. The caller has
 // sessions.mu.
 func (req *request) enterLocked(x *session) {
 	req.session = x

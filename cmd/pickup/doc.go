@@ -21,11 +21,10 @@
 // file, 3 the file is in use by another server, 4 the file does not parse (with
 // check: 1).
 //
-// Begin with main.go, which runs a command and turns its error into an exit code,
-// and serve.go, which lists the steps of a start and every goroutine that the command starts.
-// parse.go parses the command line. A command is in the file of its name: it uses the
-// settings, which are in internal/config, and no other command, except that init runs
-// schema and generate, and health parses the command line of a serve. file.go, client.go and cluster.go
-// have what several commands do with a file, its server and a database in etcd. A [notice] is a sentence of
-// the banner.
+// Begin with main.go, which runs a command and turns its error into an exit code, and serve.go,
+// which lists the steps of a start and what runs as long as the server. parse.go parses the
+// command line. A command is in the file of its name. It uses the settings, which are in
+// internal/config, and no other command, except that init runs schema and generate, and health
+// parses the command line of a serve. file.go, client.go and cluster.go have what several
+// commands do with a file, its server and a database in etcd.
 package main

@@ -131,7 +131,7 @@ func (s *service) start(ctx context.Context) error {
 
 // serve runs the service until ctx is done or a part of it fails, and then lets
 // requests under way finish. It starts every goroutine that lives as long as the service,
-// except the one of etcdstore and those of other libraries.
+// except the goroutines of dependencies.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -1,9 +1,9 @@
 // Package fake makes records that fit the rules of a database and look like its records.
 //
-// A value is made of the first that is known about its place: the values that the rules name, a
-// record that it refers to, the format or the name of the field, the values that other records
-// have there, examples, and the type with its bounds. A record that breaks a rule nevertheless
-// is made again, at last with its required fields only.
+// A value (value.go) is made of the first that is known about its place (place.go): the values
+// that the rules name, a record that it refers to, the format or the name of the field (words.go),
+// the values that other records have there, examples, and the type with its bounds. A record that
+// breaks a rule nevertheless is made again, at last with its required fields only.
 package fake
 
 import (

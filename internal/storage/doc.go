@@ -6,8 +6,7 @@
 // imports this package and no store; a store imports this package and not the
 // database.
 //
-// storage.go has the interface and its types; keys.go how the elements of an
-// array are addressed; place.go where a JSON Pointer leads in a text; errors.go what a caller can act on; feed.go the batches
-// that a store keeps for its followers. The contract is the test suite in
-// storetest.
+// storage.go has the interface and its types; keys.go the keys of the elements of an array;
+// place.go the lines and columns of values; errors.go what a caller can act on; feed.go the
+// batches that a store keeps for its followers. The test suite storetest is the contract.
 package storage

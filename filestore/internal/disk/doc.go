@@ -2,6 +2,6 @@
 // operating system, and what it needs to compare files.
 //
 // [Calls] has one function for each call, so that tests can fail, cut off and
-// record calls. A [State] identifies the content of a file, a [Sum] is its
-// checksum, and a [Writer] writes to a file in parts.
+// record calls. A [State] identifies the content of a file, and a [Writer] writes
+// to a file in parts.
 package disk
