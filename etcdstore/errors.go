@@ -120,7 +120,7 @@ func isUnsent(err error) bool {
 		return true
 	}
 	if e, ok := errors.AsType[*ConnectionError](err); ok {
-		err = e.err // the cause may be that of another call
+		err = e.err // the cause may belong to another call
 	}
 	code, _ := codeOf(err)
 	return code == codes.Unavailable &&

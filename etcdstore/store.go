@@ -77,7 +77,7 @@ type stats struct {
 // A state is what a commit must know of the database as it is at rev.
 type state struct {
 	rev     int64
-	asOf    int64 // no head was written from rev to here, and the contents are those of here
+	asOf    int64 // no head was written from rev to here, and the contents are as of here
 	edited  int64 // the latest revision of a key that was edited by hand after the head; or 0
 	head    head
 	rules   bool // whether there are any

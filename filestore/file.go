@@ -16,8 +16,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A file is the database file and the directory that it is in. Store.mu guards
-// it.
+// A file is the database file and the directory that it is in. Store.mu guards it.
 type file struct {
 	o        *Options // of the store
 	path     string   // as it was given; messages name the file by it

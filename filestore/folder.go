@@ -112,8 +112,8 @@ func (s *Store) enterFolder(ctx context.Context) error {
 	return err
 }
 
-// list returns the names of the members in the directory, in order, and those of which there
-// are dot files: true if they are of a write.
+// list returns the names of the members in the directory, in order, and the names of members
+// that have dot files: true if the dot files are from a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.o.sys.List(s.folder.dir())
 	s.odd, left = nil, make(map[string]bool)

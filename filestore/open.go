@@ -87,10 +87,10 @@ const (
 // touches reports whether the store may change anything on the disk.
 func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }
 
-// Open opens the file at path, or the files of a folder; see IsFolder. A file that is missing or empty gets the content
-// o.Initial, at the first Commit if the directory is not writable; with a conflict copy
-// next to it, it has lost its content, and Open fails. Open completes or undoes writes
-// that a crash interrupted. Errors wrap:
+// Open opens the file at path, or the files of a folder; see IsFolder. A file that is missing
+// or empty gets the content o.Initial, at the first Commit if the directory is not writable;
+// with a conflict copy next to it, it has lost its content, and Open fails. Open completes or
+// undoes writes that a crash interrupted. Errors wrap:
 //
 //   - storage.ErrBroken (a *storage.BrokenError): the file does not parse, or it is empty
 //     and has a conflict copy

@@ -299,7 +299,8 @@ func (s *Store) show(parts []*part) {
 	}
 }
 
-// unlink removes the file; the caller syncs the directory. What is removed is kept while an editor has it open.
+// unlink removes the file; the caller syncs the directory. What is removed is kept while an
+// editor has it open.
 func (t *target) unlink() error {
 	path, err := t.setAside(displacedName)
 	if err != nil {
@@ -333,7 +334,7 @@ func (s *Store) writeRecord(parts []*part) error {
 }
 
 // dropRecord removes the record of a commit, durably. Changes of names reach the disk in
-// order, so that this syncs also those of the files.
+// order, so this syncs the changed names of the files, too.
 func (s *Store) dropRecord() error {
 	err := s.o.sys.Remove(s.folder.dotFile(redoName))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

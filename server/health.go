@@ -32,9 +32,8 @@ type checked struct {
 func (req *request) livez() error { return req.sendNow(http.StatusOK, health{Status: "alive"}) }
 
 // readyz reports whether the database can be read and written: 503 while its file
-// cannot be read, or not be written although it should.
-// With the parameter verbose it lists the checks and the findings; then
-// authenticate asks for credentials.
+// cannot be read, or not be written although it should. With the parameter verbose
+// it lists the checks and the findings; then authenticate asks for credentials.
 func (req *request) readyz() error {
 	broken, err := req.db.Err(), req.writeError()
 	switch {

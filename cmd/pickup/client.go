@@ -93,7 +93,7 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 
 // do sends a request with a body of JSON, unless that is nil. header has names, each with its
 // value after it. The error has a lostError without an answer, and is a *refusedError if the answer
-// is not a success, except that of 401, which says which password to set.
+// is not a success. The error of a 401 says which password to set.
 func (c *client) do(ctx context.Context, method, path string, body []byte, header ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath(path).String(), bytes.NewReader(body))
 	if err != nil {

@@ -117,8 +117,7 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 
 // joinLines joins the gaps around an item that had its lines for itself: before
 // ends with a line break and indentation, after begins with a line break. Of the
-// blank lines on both sides the greater number stays, but none next to a
-// bracket.
+// blank lines on both sides the greater number stays, but none next to a bracket.
 func joinLines(before, after []byte, first, last bool) []byte {
 	top := before[:scanGap(before).end]
 	bottom := bytes.TrimLeft(after, white)

@@ -9,9 +9,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// lay returns the plain value v laid out like the first example of its kind; the
-// values of its items are laid out like those of their namesakes in all examples. Scalars keep their
-// spelling.
+// lay returns the plain value v laid out like the first example of its kind; the values of its
+// items are laid out like their namesakes in all examples. Scalars keep their spelling.
 func (s style) lay(v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	l := cutList(v)

@@ -1,11 +1,9 @@
 // Package config has the settings of a server: their flags, variables and names in a
 // configuration file, the rules that they follow, and the files that they name.
 //
-// [Server] is everything that serve accepts. A new flag goes into settings.go, or into the
-// file of its subject.
-// Credentials, TLS, routes, simulated answers and limits are each in the file of that
-// name. [Sources] finds the value of a flag that is not on the command line, and
-// [File] is a pickup.toml or pickup.json.
+// [Server] is everything that serve accepts. A new flag becomes a field of [Settings], or of
+// the struct in the file of its subject, such as limits.go or tls.go. [Sources] finds the
+// value of a flag that is not on the command line, and [File] is a pickup.toml or pickup.json.
 package config
 
 import (

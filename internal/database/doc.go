@@ -78,11 +78,10 @@
 //
 // # Invariants
 //
-// A [Snapshot], a [Record], a [Revision] and every value in them never change
-// once they are handed out. A revision number is never used for two states. The
-// changes of a revision, made on the records of its Before, lead to the records of its
-// After. A number that was given out as an id is not given out again while the
-// process lives.
+// A [Snapshot], a [Record], a [Revision] and every value in them never change once
+// they are handed out. A revision number is never used for two states. The changes of
+// a revision, made on the records of its Before, lead to the records of its After. A
+// number that was given out as an id is not given out again while the process lives.
 //
 // The methods of [DB] and [Snapshot] may be called from several goroutines at
 // once. A [Tx] belongs to the function that it was given to.

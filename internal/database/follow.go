@@ -127,9 +127,9 @@ func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	db.history.publish(r)
 }
 
-// SetSchema replaces the rules of a store that is not shared; nil removes them. It loads the database again with
-// the names and ids of the new rules, and reports the changes to followers. A commit
-// that has begun keeps the old rules, later ones the new rules.
+// SetSchema replaces the rules of a store that is not shared; nil removes them. It loads the
+// database again with the names and ids of the new rules, and reports the changes to
+// followers. A commit that has begun keeps the old rules, later ones the new rules.
 //
 // An error means that the store could not be read and nothing has changed.
 func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
@@ -156,9 +156,8 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 // closed at the next revision, whenever Err changes, and by Wake. Updates that were
 // committed together are never split between two calls.
 //
-// ok is false if the history does not go back to rev. The caller then starts
-// again from Snapshot and its Rev. A slow follower therefore never blocks a
-// writer:
+// ok is false if the history does not go back to rev. The caller then starts again
+// from Snapshot and its Rev. A slow follower therefore never blocks a writer:
 //
 //	for rev := db.Snapshot().Rev(); ; {
 //		revisions, ok, more := db.Since(rev)

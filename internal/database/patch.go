@@ -150,8 +150,8 @@ func (t touches) pointer(at string) string {
 // A record that is replaced or changed keeps its id and is checked by the fields
 // that are touched. A new one gets its id as from Create. With one that is removed
 // go those that Delete would remove. A collection that is added or replaced as a
-// whole keeps its ids. "$schema" cannot be changed. Errors are as for Patch, and
-// FaultErrors that wrap ErrExists or ErrRefers.
+// whole keeps its ids. "$schema" cannot be changed. Errors are as for Patch, or a
+// *FaultError that wraps ErrExists or ErrRefers.
 func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	ops, err := jsonpatch.Parse(patch)
 	if err != nil {

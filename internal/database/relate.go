@@ -12,9 +12,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Records refer to each other by fields that carry an id: a schedule's
-// driverId is the id of one of the drivers. Ids are compared as text: 2 and "2"
-// are the same.
+// Records refer to each other by fields that carry an id: a schedule's driverId is
+// the id of one of the drivers. Ids are compared as text: 2 and "2" are the same.
 
 // ForeignKey returns the field by which the records of child refer to the records of
 // parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to

@@ -85,8 +85,7 @@ func (p *patchWriter) member(ch Change, to *Snapshot) {
 	}
 }
 
-// object changes the fields of an object that differ, or another value as
-// a whole.
+// object changes the fields of an object that differ, or another value as a whole.
 func (p *patchWriter) object(ch Change, path ...string) {
 	names := changedMembers(ch)
 	if names == nil {

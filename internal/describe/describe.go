@@ -27,8 +27,7 @@ type Description struct {
 	// Options.Prefix and the name.
 	Definitions []Definition
 
-	// Resources are the collections and singular resources, in the order of
-	// the file.
+	// Resources are the collections and singular resources, in the order of the file.
 	Resources []Resource
 }
 

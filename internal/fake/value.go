@@ -110,7 +110,7 @@ func (g *generator) array(p *place, level int) jsontext.Value {
 	return array(list)
 }
 
-// number makes a number within the bounds, like those of the records or of the name.
+// number makes a number within the bounds, like the numbers of other records, or as the name suggests.
 func (g *generator) number(p *place, integer bool) jsontext.Value {
 	low, high, decimals := 0.0, 1000.0, 2
 	fmt.Sscanf(g.fill(p.hint), "#%g %g %d", &low, &high, &decimals) // or else it says nothing of numbers

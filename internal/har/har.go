@@ -30,7 +30,7 @@ import (
 // Options say how to read a file.
 type Options struct {
 	Base         string // of the API, as in https://api.example.com/v1; "": the one with most answers
-	IDMember     string // "": id, or _id or uuid if the records of some list have it and those of none have id
+	IDMember     string // "": the first of id, _id and uuid that the records of some list have, or else id
 	List, Record string // the fields that lists and records are in; "": none
 }
 
@@ -234,8 +234,8 @@ var embeds = []string{"_embed", "_expand", "include", "expand", "populate", "emb
 
 func (e *entry) isEmbedded() bool { return slices.ContainsFunc(embeds, e.url.Query().Has) }
 
-// rank orders entries. The order of a collection is that of whole lists and their pages,
-// not that of filtered or sorted ones.
+// rank orders entries. Whole lists and their pages, which decide the order of a collection,
+// come before filtered and sorted ones.
 func (e *entry) rank() int {
 	switch {
 	case e.isEmbedded():
@@ -268,7 +268,7 @@ func (r *Recording) add(e *entry) string {
 	case len(e.path) == 1 && (isList || e.url.RawQuery == ""):
 	case len(e.path) == 2 && id == e.path[1]:
 		name, records = e.path[0], []jsontext.Value{body}
-	case len(e.path) == 3 && isList: // those of a record
+	case len(e.path) == 3 && isList: // the children of a record
 		of := r.list(e.path[0])
 		if of == nil || of.byID[e.path[1]] == nil || r.list(name) == nil && len(records) == 0 {
 			return ""

@@ -2,11 +2,10 @@
 // edits that undid what clients had written, broken JSON, elements that no URL reaches,
 // and records that break a rule of the schema.
 //
-// A [Finding] is one of these, with its place in the file. A [Linter] lists the
-// findings of a database, a [Watcher] reports them while it is served, a [Schema] is its
-// schema file, and Broken turns the error of a file that does not parse
-// into a finding. The check command, the log, readyz?verbose and /_/findings all
-// report findings.
+// A [Finding] is one of these, with its place in the file. A [Linter] lists the findings
+// of a database, a [Watcher] reports them while it is served, a [Schema] is its schema
+// file, and Broken turns the error of a file that does not parse into a finding. The
+// check command, the log, readyz?verbose and /_/findings all report findings.
 package lint
 
 import (

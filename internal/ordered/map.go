@@ -71,8 +71,7 @@ func New[V any](n int, values iter.Seq2[string, V]) *Map[V] {
 }
 
 // Compare compares keys in the order in which most ids are made: by length, then
-// by bytes. So natural numbers compare as numbers, and UUIDs of version 7 by
-// time.
+// by bytes. So natural numbers compare as numbers, and UUIDs of version 7 by time.
 func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -10,8 +10,7 @@ import (
 // MaxDepth is how many arrays and objects a value from a client may nest.
 const MaxDepth = 256
 
-// SkipSpace returns the index of the first byte from i on that is not white
-// space.
+// SkipSpace returns the index of the first byte from i on that is not white space.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++

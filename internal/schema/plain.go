@@ -40,10 +40,9 @@ func plain(v jsontext.Value) any {
 	return nil
 }
 
-// limited returns a number that the validator can compare cheaply. It uses
-// exact rationals, for which 1e1000000 would have a million digits. Numbers
-// beyond 10^±1000 are moved to that bound, and digits after the thousandth are
-// dropped.
+// limited returns a number that the validator can compare cheaply. It uses exact
+// rationals, for which 1e1000000 would have a million digits. Numbers beyond
+// 10^±1000 are moved to that bound, and digits after the thousandth are dropped.
 func limited(s string) json.Number {
 	const most, far = 1000, 1000
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {

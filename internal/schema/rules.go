@@ -106,8 +106,7 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	return r
 }
 
-// readRecord reads the extras of a record and of its fields, and sets their
-// roles.
+// readRecord reads the extras of a record and of its fields, and sets their roles.
 func (r *Rules) readRecord() *schemaMistake {
 	if r.shape == nil {
 		return nil

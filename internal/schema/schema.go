@@ -98,8 +98,7 @@ func (r *Rules) Owns(name string) bool {
 		slices.ContainsFunc(r.Stamps, func(s Stamp) bool { return s.ReadOnly && s.Member == name })
 }
 
-// MovesIDs reports whether some collection has its ids in a field other than
-// "id".
+// MovesIDs reports whether some collection has its ids in a field other than "id".
 func (s *Schema) MovesIDs() bool {
 	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].IDMember != "" })
 }

@@ -16,8 +16,9 @@ import (
 // id equals it.
 func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
-// ID returns the id of an element as text: the value of its field called name. Usable are numbers, as they are spelled, and strings that are not
-// empty and do not begin with NUL. The value must be valid JSON.
+// ID returns the id of an element as text: the value of its field called name. Usable are
+// numbers, as they are spelled, and strings that are not empty and do not begin with NUL. The
+// value must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
 	v, _ := rawjson.Member(value, name)
 	if id, ok = rawjson.Text(v); id == "" || IsPositionKey(id) {

@@ -121,8 +121,7 @@ const (
 	Other              // a scalar, or "$schema": kept, not served
 )
 
-// A Collection is a top-level field of the database, in the order of the
-// file.
+// A Collection is a top-level field of the database, in the order of the file.
 type Collection struct {
 	Name     string
 	Kind     Kind

@@ -56,7 +56,7 @@ func (f *Form) Unwrap(body jsontext.Value) (v jsontext.Value, pointer string) {
 }
 
 // Tag returns the entity tag of an answer in the form from its plain one: its bytes are
-// other bytes, as those of a compressed answer are.
+// other bytes, as a compressed answer has.
 func (f *Form) Tag(plain string) string {
 	if f == nil || plain == "" {
 		return plain

@@ -106,7 +106,8 @@ func TooLarge(most int64) *Problem {
 	return p.With("Connection", "close") // the rest of the body is not read
 }
 
-// NoMemory returns the problem for a request that needs too much memory. It is temporary, and small bodies are accepted meanwhile.
+// NoMemory returns the problem for a request that needs too much memory. It is temporary, and
+// small bodies are accepted meanwhile.
 func NoMemory() *Problem {
 	return Retry(http.StatusServiceUnavailable, "Too many large requests and answers are in progress. Try again.").With("Connection", "close")
 }
