@@ -133,9 +133,6 @@ func isAway(err error) bool {
 	return ok && !isRefused(err)
 }
 
-// isCompacted reports whether etcd no longer has the revision that was asked for.
-func isCompacted(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }
-
 // failure returns the error of a Store for one of a call after which nothing has
 // changed.
 func (s *Store) failure(err error) error {

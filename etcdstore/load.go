@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/rawjson"
@@ -37,7 +38,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	known := s.known()
 	b, st, err := s.read(ctx)
-	for isCompacted(err) && ctx.Err() == nil { // reading took too long
+	for errors.Is(err, rpctypes.ErrCompacted) && ctx.Err() == nil { // reading took too long
 		b, st, err = s.read(ctx)
 	}
 	if err == nil {

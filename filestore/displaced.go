@@ -102,7 +102,7 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 // collectLateEdits merges the edits that were finished in displaced files into the
 // contents, or keeps them as conflict copies.
 func (f *dataFile) collectLateEdits() {
-	if f.store.folder.isHalf() {
+	if d := f.store.folder; d != nil && d.half {
 		return // the contents are older than the files
 	}
 	for _, d := range slices.Clone(f.displaced.list) { // a merge displaces another file

@@ -70,8 +70,6 @@ func folderFile(o *Options, path, real string) *file {
 	return &file{o: o, path: path, real: filepath.Join(real, "pickup")}
 }
 
-func (d *folder) isHalf() bool { return d != nil && d.half }
-
 // openFolder opens the files of a directory.
 func (s *Store) openFolder(ctx context.Context) error {
 	if err := s.enterFolder(ctx); err != nil {

@@ -95,10 +95,6 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	return x, nil
 }
 
-func sessionEnded() error {
-	return problem.Retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
-}
-
 // endLocked ends a session, unless it has ended before. Its streams end,
 // and what its requests still do is lost. The caller has sessions.mu.
 func (s *sessions) endLocked(x *session) {

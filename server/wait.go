@@ -47,7 +47,7 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	case <-c.Request.Context().Done():
 		return context.Cause(c.Request.Context())
 	case <-ended:
-		return sessionEnded()
+		return problem.Retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
 	case <-s.Stop:
 		return problem.Retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
 	}

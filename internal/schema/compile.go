@@ -54,7 +54,7 @@ type compilation struct {
 
 // parse checks that the file is one JSON object (or true or false).
 func (c *compilation) parse() error {
-	c.data = withoutBOM(c.data)
+	c.data = bytes.TrimPrefix(c.data, []byte("\xef\xbb\xbf")) // a byte order mark
 	offset, reason, _ := jsonsyntax.Grammar{Noun: "file", MaxDepth: maxDepth}.Explain(c.data)
 	if reason != "" {
 		return c.brokenAt(offset, "%s", reason)
@@ -187,8 +187,6 @@ func withoutFragment(u string) string {
 	u, _, _ = strings.Cut(u, "#")
 	return u
 }
-
-func withoutBOM(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // An Error is the first mistake in a schema file.
 type Error struct {

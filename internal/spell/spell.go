@@ -30,7 +30,7 @@ func Nearest(word string, known []string) string {
 	nearest, least := "", -1
 	for _, k := range known {
 		n := utf8.RuneCountInString(k)
-		d := Distance(lower, strings.ToLower(k))
+		d := distance(lower, strings.ToLower(k))
 		switch {
 		case d > max(n/4, min(1, n/3)) && d > 0:
 		case least < 0 || d < least:
@@ -56,7 +56,7 @@ func NearName(name string, known []string) string {
 		if max(len(name)-len(k), len(k)-len(name)) > utf8.UTFMax { // as most are
 			continue
 		}
-		if utf8.RuneCountInString(k) >= 5 && Distance(name, k) == 1 && letters(name) != letters(k) {
+		if utf8.RuneCountInString(k) >= 5 && distance(name, k) == 1 && letters(name) != letters(k) {
 			return k
 		}
 	}
@@ -81,10 +81,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Distance returns the number of letters to insert, delete, replace or swap with
+// distance returns the number of letters to insert, delete, replace or swap with
 // their neighbour on the way from one word to another: the Damerau-Levenshtein distance of
 // optimal alignments. It is 50 if a word has more letters.
-func Distance(from, to string) int {
+func distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	if len(a) > 50 || len(b) > 50 {
 		return 50
@@ -115,7 +115,7 @@ func NearestIDs(id string, ids []string) []string {
 	sought, err := strconv.ParseFloat(id, 64)
 	away := make(map[string]float64, len(ids))
 	for _, other := range ids {
-		away[other] = 1e6 + float64(Distance(id, other))
+		away[other] = 1e6 + float64(distance(id, other))
 		if n, e := strconv.ParseFloat(other, 64); e == nil && err == nil {
 			away[other] = math.Abs(n - sought)
 		}

@@ -52,8 +52,8 @@ func TestDistance(t *testing.T) {
 	for _, a := range words {
 		near := one(a)
 		for _, b := range words {
-			if got, want := Distance(a, b) == 1, slices.Contains(near, b) || swapped(a, b); got != want {
-				t.Fatalf("%q and %q: %d slips", a, b, Distance(a, b))
+			if got, want := distance(a, b) == 1, slices.Contains(near, b) || swapped(a, b); got != want {
+				t.Fatalf("%q and %q: %d slips", a, b, distance(a, b))
 			}
 		}
 	}

@@ -55,8 +55,8 @@ func parseWeights(header string) map[string]float64 {
 	return w
 }
 
-// MinCompressed is the size in bytes from which an answer is compressed.
-const MinCompressed = 1 << 10
+// minCompressed is the size in bytes from which an answer is compressed.
+const minCompressed = 1 << 10
 
 // gzipSuffix ends the entity tag of a compressed answer: compressed bytes are other
 // bytes.
@@ -74,7 +74,7 @@ func plainTag(tag string) string {
 }
 
 // WantsGzip reports whether an answer of that size is to be compressed with gzip.
-func WantsGzip(r *http.Request, size int) bool { return size >= MinCompressed && AcceptsGzip(r) }
+func WantsGzip(r *http.Request, size int) bool { return size >= minCompressed && AcceptsGzip(r) }
 
 // AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110
 // section 12.5.3).

@@ -38,7 +38,7 @@ func TestWantsGzip(t *testing.T) {
 		{accept: []string{"gzip;q=2"}},
 		{accept: []string{"gzip;q=x, ,;"}},
 	} {
-		for size, want := range map[int]bool{MinCompressed: test.large, MinCompressed - 1: false} {
+		for size, want := range map[int]bool{minCompressed: test.large, minCompressed - 1: false} {
 			r := httptest.NewRequest("GET", "/", nil)
 			if test.accept != nil {
 				r.Header["Accept-Encoding"] = test.accept
