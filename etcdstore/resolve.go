@@ -13,8 +13,8 @@ import (
 )
 
 // resolve finds out what became of a transaction whose outcome cause has left unknown, and
-// returns as try does. It makes a commit without changes. If that succeeds, the
-// transaction has not succeeded and cannot any more. Otherwise the chain of heads tells
+// returns what try would. It makes a commit without changes. If that succeeds, the
+// transaction has not succeeded and cannot any more. Otherwise the chain of heads shows
 // which one followed the base.
 func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)

@@ -18,7 +18,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A folder is a directory of which a Store serves the files as one database: posts.json
+// A folder is a directory whose files a Store serves as one database: posts.json
 // has the member posts. Store.mu guards it.
 type folder struct {
 	*file               // names the lock and the record of a commit, which begin with .pickup

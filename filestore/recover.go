@@ -140,7 +140,7 @@ func (t *target) recoverDraft(path string, was, is checksum.Sum) {
 	}
 }
 
-// recoverDisplaced recovers a displaced file at path, whose sum was was. The
+// recoverDisplaced recovers a displaced file at path, with the sum was. The
 // store keeps it while an editor has it open.
 func (t *target) recoverDisplaced(path string, was checksum.Sum) {
 	_, c, err := t.read(path)
@@ -162,7 +162,7 @@ func (t *target) recoverDisplaced(path string, was checksum.Sum) {
 }
 
 // recoverAside puts back the file that a crash left aside, at path. If there is
-// another file in its place, path is a displaced file whose sum was sum.
+// another file in its place, path is a displaced file with that sum.
 func (t *target) recoverAside(path string, sum checksum.Sum) error {
 	err := t.o.sys.RenameNew(path, t.real)
 	if errors.Is(err, fs.ErrExist) && t.isOne(path, t.real) {

@@ -381,7 +381,7 @@ func (s *Store) readRecord() (parts []*part, err error) {
 	return parts, nil
 }
 
-// redo completes the commit of which there is a record.
+// redo completes the commit in the record of the folder, if there is one.
 func (s *Store) redo(ctx context.Context) error {
 	parts, err := s.readRecord()
 	if err != nil {

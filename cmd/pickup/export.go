@@ -43,7 +43,7 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 }
 
 // write changes what differs in the file, and writes the schema next to it, or where its
-// "$schema" says. A folder keeps files of which the cluster has nothing. idMember returns the
+// "$schema" says. In a folder, files with no data in the cluster stay. idMember returns the
 // fields with the ids in the cluster.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
 	if os.IsPathSeparator(c.File[len(c.File)-1]) {

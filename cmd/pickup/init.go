@@ -66,7 +66,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	}
 	s := schemaCommand{FileArgument: config.FileArgument{File: path}, IDConvention: c.IDConvention, Link: true, keep: true}
 	err = s.run(ctx, e)
-	if errors.Is(err, storage.ErrInUse) { // by a server, which may go on
+	if errors.Is(err, storage.ErrInUse) { // by a server, which may keep it
 		s.Link = false
 		err = s.run(ctx, e)
 	}

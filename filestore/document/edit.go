@@ -256,7 +256,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	v = rawjson.Merge(plain(old), v, s.idMember)
 	text := s.merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
 	if bytes.Equal(text, old) && !m.hasUnreachable() {
-		return nil // otherwise its positions are counted anew, as the engine does
+		return nil // otherwise its positions are counted again, as in a database
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))

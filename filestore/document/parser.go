@@ -53,7 +53,7 @@ type chunk struct {
 	elements []element // once validated, their keys are their ids, or ""
 }
 
-// chunkSize is the size in bytes from which on a chunk is full: enough to be
+// chunkSize is the size in bytes from which a chunk is full: enough to be
 // worth a handover, and little enough to keep all processors busy.
 const chunkSize = 256 << 10
 

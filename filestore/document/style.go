@@ -20,7 +20,7 @@ type style struct {
 	idMember string // with the ids, if the list is a collection
 }
 
-// deepLevel is the depth from which on values are written without layout and
+// deepLevel is the depth from which values are written without layout and
 // replaced as a whole. Each level costs a scan of everything in it and in the
 // examples. People do not nest so deep, but a program may.
 const deepLevel = 32

@@ -104,7 +104,7 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField, KeySuffix: c.FKS}
 }
 
-// Repetition is the settings by which a server does the same at each start, for
+// Repetition is the settings that make a server do the same at each start, for
 // screenshots and recorded tests.
 type Repetition struct {
 	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`

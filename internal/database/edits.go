@@ -94,7 +94,7 @@ func (es *edits) find(rev storage.Rev) *keptEdit {
 	return es.kept[i]
 }
 
-// open returns the edits of which something has not been put back, oldest first.
+// open returns the edits that have not been put back completely, oldest first.
 func (es *edits) open() (open []Edit) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -176,7 +176,7 @@ func (es *edits) wrote(changes []Change, replaced int) {
 	}
 }
 
-// undoneBy returns the elements of which an edit, with these changes, undoes acknowledged
+// undoneBy returns the elements in which an edit, with these changes, undoes acknowledged
 // writes.
 func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element]bool {
 	edited := make(map[element]Change)

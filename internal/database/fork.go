@@ -12,7 +12,7 @@ import (
 
 // Fork returns a DB that begins with the contents of from, a snapshot of db. It
 // lives in memory: no store sees its changes, and changes of db do not reach it.
-// Its tags and its Run are its own. With Options.Seed its ids begin anew. A fork costs
+// Its tags and its Run are its own. With Options.Seed its ids start over. A fork costs
 // a few hundred bytes for each collection, and then what changes in it.
 //
 // Before each commit admit is called with the number of bytes by which Held may

@@ -135,7 +135,7 @@ func newSource(start time.Time, seed *uint64) *source {
 	return s
 }
 
-// fork returns a source with the same clock. Ids of a seed begin anew.
+// fork returns a source with the same clock. Ids made from a seed start over.
 func (s *source) fork() *source {
 	f := newSource(time.Time{}, s.seed)
 	f.start, f.began = s.start, s.began

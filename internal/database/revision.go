@@ -21,7 +21,7 @@ type Revision struct {
 	Source  Source
 	Request string // the id of the request, see WithRequest
 
-	Session string // whose commit it is, "" if none
+	Session string // the session that was committed, or ""
 
 	// Undoes is the revision that this one reverts, or 0.
 	Undoes storage.Rev
@@ -123,7 +123,7 @@ func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 	return r
 }
 
-// member adds the changes between two states of a top-level field, of which one may be
+// member adds the changes between two states of a top-level field. One of them may be
 // nil. It reports whether they are the same, the order of records included.
 func (d *difference) member(old, now *collection) (same bool) {
 	ch := Change{Op: Updated}

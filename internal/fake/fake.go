@@ -3,7 +3,7 @@
 // A value (value.go) is made of the first that is known about its place (place.go): the values
 // that the rules name, a record that it refers to, the format or the name of the field (words.go),
 // the values that other records have there, examples, and the type with its bounds. A record that
-// breaks a rule nevertheless is made again, at last with its required fields only.
+// still breaks a rule is made again, at last with its required fields only.
 package fake
 
 import (
@@ -100,7 +100,7 @@ type generator struct {
 	who        map[string]string // the person and the place in it, nil until they are needed
 }
 
-// begin turns to a collection.
+// begin starts a collection.
 func (g *generator) begin(collection string, relations []database.Relation) error {
 	snap := g.tx.Snapshot()
 	g.collection, g.rules, g.samples, g.refs = collection, snap.Schema().Member(collection), nil, make(map[string][]jsontext.Value)

@@ -13,8 +13,8 @@ import (
 	"pickup/internal/spell"
 )
 
-// A place is what all schemas say about a field, or the elements of an array. What they say of
-// values that are hardly ever met, such as contains, is left to the check of the record.
+// A place is what all schemas say about a field, or the elements of an array. Rare keywords,
+// such as contains, are left to the check of the record.
 type place struct {
 	name     string                // of the field
 	hint     string                // that it gives, see hints

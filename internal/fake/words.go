@@ -132,7 +132,7 @@ func parseTime(v jsontext.Value) (time.Time, string) {
 	return time.Time{}, ""
 }
 
-// periods are parts of the names of two fields, the second of which is later or more.
+// periods are parts of the names of two fields; the second field is later or more.
 var periods = [][2]string{{"start", "end"}, {"from", "to"}, {"begin", "end"}, {"pickup", "dropoff"}, {"departure", "arrival"},
 	{"checkin", "checkout"}, {"opened", "closed"}, {"created", "updated"}, {"min", "max"}}
 

@@ -259,7 +259,7 @@ func (e *entry) isPage() bool {
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // add adds an answer to the collections and objects, and returns what became of it, ""
-// if it is none of these.
+// if it is neither.
 func (r *Recording) add(e *entry) string {
 	body, name := r.unwrap(e.body), e.path[len(e.path)-1]
 	records, below, parent := slices.Collect(rawjson.Elements(body)), "", jsontext.Value(nil)

@@ -37,7 +37,7 @@ func EqualityKeys(v jsontext.Value) []string {
 type operand struct {
 	text      []byte
 	textKey   []byte // the order key of the string
-	numberKey []byte // the order key of the number; nil if it is none
+	numberKey []byte // the order key of the number; nil if the operand is not a number
 }
 
 func newOperand(s string) operand {

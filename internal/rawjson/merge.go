@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// mergeDepth is the depth from which on Merge takes values as they are. Each level costs
+// mergeDepth is the depth from which Merge takes values as they are. Each level costs
 // a scan of everything in it. People do not nest so deep, but a program may.
 const mergeDepth = 32
 

@@ -65,7 +65,7 @@ func CanonicalNumber(s string) string {
 	return string(out)
 }
 
-// Index returns the array index that s spells. It reports false if s is none, or too
+// Index returns the array index that s spells. It reports false if s is not an index, or too
 // large for an array.
 func Index(s string) (int, bool) {
 	i, err := strconv.Atoi(s)

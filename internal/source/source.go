@@ -1,4 +1,4 @@
-// Package source reads what people bring along for a database: CSV (csv.go) and JSON. An
+// Package source reads what people import into a database: CSV (csv.go) and JSON. An
 // Item is a record or another top-level field, and knows its place in the text, so that
 // what is wrong with it is reported there.
 package source

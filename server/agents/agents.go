@@ -23,7 +23,7 @@ type Service interface {
 	// Write makes changes, all or none, or tries them. It returns the records as stored.
 	Write(changes []Change, try bool) (records []json.RawMessage, rev string, err error)
 
-	// Session returns the session in which the agent works, "" if it is none.
+	// Session returns the session in which the agent works, "" for the database.
 	Session() string
 
 	// IsObject reports whether a name is the name of an object, not of a collection.

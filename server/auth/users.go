@@ -72,7 +72,7 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 	return u, nil
 }
 
-// readOnlySuffix is what a line ends with whose user may only read.
+// readOnlySuffix ends the line of a user who may only read.
 const readOnlySuffix = ":read-only"
 
 func parseLine(line string) (name string, h hash, readOnly bool, err error) {

@@ -3,6 +3,6 @@
 //
 // An Effect is what is done to a request: a delay, a hold, and how it ends. A Rule
 // has an effect and says which requests it is for. Parse reads rules from JSON;
-// Rules is a list in use, of which the first that matches applies. The package
+// Rules is a list in use: the first rule that matches applies. The package
 // knows no HTTP server: package server asks for the effect and carries it out.
 package simulate

@@ -59,7 +59,7 @@ func (p *parser) where(v jsontext.Value) error {
 	return nil
 }
 
-// anyFields are the names in a body of which nothing is known.
+// anyFields are the names in a body: nothing is known of them.
 type anyFields struct{}
 
 func (anyFields) Has(string) bool             { return false }

@@ -25,7 +25,7 @@ func mentions(text string) bool {
 	return strings.Contains(text, `\u`) || secret.IsName(escapes.Replace(text))
 }
 
-// escapes removes the escapes of a JSON string, whose letters are no part of a word.
+// escapes removes the escapes of a JSON string: their letters are not part of a word.
 var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
 // answers are redacted answers by their text: many requests get the same one.
