@@ -72,7 +72,7 @@ func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, e
 	return f, nil
 }
 
-// field parses one field of a condition.
+// member parses one field of a condition.
 func (p *parser) member(name string, v jsontext.Value, within Path, at string) (*filter, error) {
 	switch name {
 	case "and", "or":

@@ -216,7 +216,7 @@ func stringOf(v jsontext.Value) string {
 	return rawjson.Unquote(v)
 }
 
-// field returns the value of the field of v called name, or nil.
+// member returns the value of the field of v called name, or nil.
 func member(v []byte, name string) jsontext.Value {
 	value, _ := rawjson.Member(v, name)
 	return value
