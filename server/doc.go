@@ -30,6 +30,7 @@
 // (prefer.go), simulation. observe.go has the metrics of requests and commits. Handlers return
 // errors. Package problem maps them to statuses, and each becomes a problem document (RFC 9457).
 //
-// simulate.go simulates slow and failing answers as requests prefer and rules say; hold.go
-// keeps the requests that wait to be released.
+// simulate.go simulates slow and failing answers as requests prefer and rules say: wait.go
+// delays and cuts them, and hold.go keeps the requests that wait to be released. memory.go
+// limits the memory for requests, and caches bodies.
 package server

@@ -25,6 +25,7 @@
 // which lists the steps of a start and what runs as long as the server. parse.go parses the
 // command line. A command is in the file of its name. It uses the settings, which are in
 // internal/config, and no other command, except that init runs schema and generate, and health
-// parses the command line of a serve. file.go, client.go and cluster.go have what several
-// commands do with a file, its server and a database in etcd.
+// parses the command line of a serve. file.go, client.go, cluster.go and git.go have what several
+// commands do with a file, its server, a database in etcd and git. difference.go finds the changes
+// between two contents, and changes.go prints changes for people.
 package main

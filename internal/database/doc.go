@@ -19,8 +19,8 @@
 // # Where to begin
 //
 //   - record.go, collection.go, index.go and snapshot.go have the state, which knows
-//     nothing of how it came about; schema.go the settings that a state carries, and
-//     ids.go new ids and the clock;
+//     nothing of how it came about; conventions.go the rules and settings of a state,
+//     and ids.go new ids and the clock;
 //   - revision.go has one change and the only comparison of two states; batch.go leads from
 //     one state to the next by what a store yields;
 //   - tx.go, references.go and patch.go have the writes; merge.go applies the changes
