@@ -289,6 +289,25 @@ func TestThrottleAtOnce(t *testing.T) {
 	})
 }
 
+// TestFirstLogins checks that fifty users who log in at once from one address are all
+// served.
+func TestFirstLogins(t *testing.T) {
+	var text strings.Builder
+	for i := range 50 {
+		text.WriteString(line(t, fmt.Sprint("user", i), "x"))
+	}
+	a := auth.New(usersOf(t, text.String()))
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			if account, pause := a.Check(here, fmt.Sprint("user", i), "x"); account == nil {
+				t.Errorf("user %d: refused, with a pause of %v", i, pause)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // TestRevoke checks that credentials are revoked when the line of their user changes or
 // goes, and only then.
 func TestRevoke(t *testing.T) {

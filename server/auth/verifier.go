@@ -21,7 +21,7 @@ import (
 const (
 	verifiedFor = 5 * time.Minute // how long right credentials are remembered
 	maxVerified = 1024            // of them
-	maxWaiting  = 16              // checks that wait for a processor
+	maxWaiting  = 64              // checks that wait for a processor, as of a class that logs in
 	busyPause   = time.Second     // for which a client is asked to wait if more would
 )
 
@@ -74,7 +74,7 @@ func (v *Verifier) mark(known *user, name, password string) mark {
 
 // New returns a Verifier of the users.
 func New(users *Users) *Verifier {
-	n := runtime.GOMAXPROCS(0)
+	n := min(runtime.GOMAXPROCS(0), freeFailures) // those that run count as failures of their source until they succeed
 	v := &Verifier{throttle: newThrottle(), queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n),
 		marks: ttlcache.New(ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
 	rand.Read(v.key[:]) // never fails
@@ -132,11 +132,11 @@ func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, passw
 			return busyPause, errWrong
 		}
 	}
+	v.slots <- struct{}{}
+	defer func() { <-v.slots }()
 	if pause := v.throttle.begin(from); pause > 0 {
 		return pause, errWrong
 	}
-	v.slots <- struct{}{}
-	defer func() { <-v.slots }()
 	if !users.verify(user, password) {
 		v.throttle.failed(from)
 		return 0, errWrong
