@@ -1,6 +1,7 @@
 package jsonsyntax
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"regexp"
@@ -17,72 +18,32 @@ type sentence struct {
 	text   string // with $ before the names of parts; see expand
 }
 
+// sentences are read from sentences.txt, which has on each line, between tabs, states, what
+// the text has there, and the sentence. The first that fits is used.
+//
 // States are letters: o the Root, v another value, i an element of an array, n a name,
 // I and N the same after the last comma, : and , themselves (or a closing bracket), e the
 // end. In a token that is not valid the state is 0 for a number, s for a string and E for
 // one that does not end. u is UTF-16, b a byte order mark, r an empty text, d a duplicate
-// name. The first sentence that fits is used.
-var sentences = []sentence{
-	{"u", found(``), "the $noun is UTF-16; it must be UTF-8"},
-	{"b", found(``), "the $noun begins with a byte order mark; leave it out"},
-	{"r", found(``), "the $noun is empty"},
-	{"o", found(`$`), `the $noun is empty: expected $root, such as {"items": []}`},
-	{"o", found(`\[`), `expected $root, found an array: wrap it, as in {"items": [ … ]}`},
-	{"o", found(`["\d-]|(true|false|null)` + ends), `expected $root, such as {"items": []}, found a single value`},
-	{"vin:,", found(`$`), "unexpected end of the $noun: $bracket is not closed"},
-	{"ovin:,e", found(`<{7}|={7}|>{7}`), "this is a merge conflict marker; resolve the conflict and remove the marker"},
-	{"ovin:,e", found(`/\*`), "this comment is not closed; add */"},
-	{"ovin:,e", found(`/`), "expected // or /* to begin a comment, found a single /"},
-	{"ovin:,e", found(`#`), "expected // or /* to begin a comment, found #"},
-	{"e", found(`[}\]]`), "unexpected '$found': every bracket is closed already"},
-	{"e", found(``), "unexpected text after the end of the value"},
-	{":", found(`=`), "expected ':' after the name $name, found '='"},
-	{":<", found(`[,}]`), "the name $name has no value"},
-	{":<", found(``), "missing colon after the name $name"},
-	{"d", found(``), "duplicate name $name: it is already used on line $first"},
-	{"I", found(``), "unexpected comma: a value must follow"},
-	{"N", found(``), "unexpected comma: a field must follow"},
-	{"in,", found(`[}\]]`), "expected '$closing' to close $bracket, found '$found'"},
-	{",", found(`:`), "unexpected colon: it may only follow the name of a field"},
-	{",<", found(`["{[\d\pL-]`), "missing comma after this value"},
-	{"n", found(`[{[]`), "expected a name in double quotes, found '$found'; or is $bracket a mistake?"},
-	{"vi", found(`[{[]`), "the $noun is nested deeper than $depth levels"},
-	{"n", found(`,`), "unexpected comma: a field must come before it"},
-	{"ovi", found(`,`), "unexpected comma: $wanted must come before it"},
-	{"ovin,", found("['`“”„«»‘’]"), `expected plain double quotes ("), found $found`},
-	{"vi", found(`[+.]`), "a number begins with a digit or a minus sign, not with $found"},
-	{"vi", found(`(?i)(true|false|null)` + ends), "expected $lower, found $found"},
-	{"vi", found(`(?i)(none|nil|undefined)` + ends), "expected null, found $found"},
-	{"vi", found(`(?i)(nan|infinity)` + ends), "$found is not a JSON number; use null or a string"},
-	{"vi", found(word), "the word $quote must be in double quotes"},
-	{"on,", found(word), `expected $wanted, found the word "$quote"`},
-	{"ovin,", found(`(?s).`), "expected $wanted, found $char"},
+// name.
+var sentences = parseSentences()
 
-	{"0", found(`-(\D|$)`), "missing digit after the minus sign"},
-	{"0", found(`-?0\d`), "a number must not begin with 0; leave it out, or use a string"},
-	{"0", found(`-?\d+\.(\D|$)`), "missing digit after the decimal point"},
-	{"0", found(`-?\d+(\.\d+)?[eE][+-]?([^\d+-]|$)`), "missing digit in the exponent"},
-	{"0", found(`[^,:\]}/" \t\r\n]+`), "$quote is not a number; strings must be in double quotes"},
+//go:embed sentences.txt
+var sentencesText string
 
-	{"E<", found(``), `this string is not closed; add the closing "`},
-	{"s<", found(`[\n\r]`), `this string is not closed on its line; add the closing ", or write a line break as \n`},
-	{"s", found(`\t`), `write a tab in a string as \t`},
-	{"s", found(`[\x00-\x1f]`), `write the control character U+$hex in a string as \u$hex`},
-	{"s", found(`\\u[0-9A-Fa-f]{4}`), `$quote is half of a surrogate pair; the other half is missing`},
-	{"s", found(`\\u`), `\u must be followed by four hexadecimal digits`},
-	{"s", found(`\\\pC`), `this backslash begins no escape; write \\ for a backslash`},
-	{"s", found(`\\.`), `$quote is not an escape; write \\ for a backslash`},
-	{"s", found(`(?s).`), notUTF8},
+func parseSentences() (all []sentence) {
+	for line := range strings.Lines(sentencesText) {
+		if columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(columns) == 3 {
+			all = append(all, sentence{columns[0], found(columns[1]), columns[2]})
+		}
+	}
+	return all
 }
 
-const (
-	word    = `[\pL\p{Nd}_$-]+`
-	ends    = `(?:[^\pL\p{Nd}_$-]|$)` // a word
-	notUTF8 = "the byte $byte is not UTF-8; the $noun must be UTF-8"
-)
+const notUTF8 = "the byte $byte is not UTF-8; the $noun must be UTF-8"
 
 // longer matches what must not follow a word or a number.
-var longer = found(word)
+var longer = found(`[\pL\p{Nd}_$-]+`)
 
 func found(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
 
