@@ -69,24 +69,13 @@ func (l locations) check(sch *jsonschema.Schema, v jsontext.Value) []Fault {
 
 // tidy returns faults without their keywords and without duplicates, sorted by pointer.
 func tidy(found []ruleFault) []Fault {
-	if len(found) == 0 {
-		return nil
+	var faults []Fault
+	for _, f := range found {
+		faults = append(faults, f.Fault)
 	}
-	type placed struct {
-		at []string
-		Fault
-	}
-	list := make([]placed, len(found))
-	for i, f := range found {
-		list[i] = placed{rawjson.SplitPointer(f.Pointer), f.Fault}
-	}
-	slices.SortFunc(list, func(a, b placed) int {
-		return cmp.Or(slices.CompareFunc(a.at, b.at, compareTokens), cmp.Compare(a.Detail, b.Detail))
+	slices.SortFunc(faults, func(a, b Fault) int {
+		return cmp.Or(slices.CompareFunc(rawjson.SplitPointer(a.Pointer), rawjson.SplitPointer(b.Pointer), compareTokens), cmp.Compare(a.Detail, b.Detail))
 	})
-	faults := make([]Fault, len(list))
-	for i, f := range list {
-		faults[i] = f.Fault
-	}
 	return slices.Compact(faults)
 }
 
