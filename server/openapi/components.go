@@ -26,21 +26,13 @@ func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 //go:embed errors.md
 var errorsText string
 
-// errorResponse returns the answer of all errors as a component.
-func errorResponse() entry {
-	headers := object{}
-	for name := range strings.FieldsSeq("Accept-Query Preference-Applied WWW-Authenticate Allow ETag Accept Accept-Encoding Accept-Patch Retry-After Link") {
-		headers = append(headers, entry{name, object{{"$ref", "#/components/headers/" + name}}})
-	}
-	return entry{"Error", object{{"description", strings.TrimSpace(errorsText)}, {"headers", headers}, {"content", object{{ProblemType, object{{"schema", ref("Problem")}}}}}}}
-}
-
 // components returns the components that the paths refer to. Linters report
 // unused ones.
 func (d *apiDocument) components() object {
-	own := map[string]object{"schemas": d.databaseSchemas(), "responses": append(object{errorResponse()}, d.shared["responses"]...), "requestBodies": d.shared["requestBodies"]}
+	own := map[string]object{"schemas": d.databaseSchemas(), "responses": d.shared["responses"], "requestBodies": d.shared["requestBodies"]}
 	components, texts := object{}, make(map[string][]byte)
-	for quoted, fixed := range rawjson.Members(fixedComponents) {
+	text := bytes.ReplaceAll(fixedComponents, []byte(`"<errors>"`), rawjson.AppendQuote(nil, strings.TrimSpace(errorsText)))
+	for quoted, fixed := range rawjson.Members(text) {
 		kind := rawjson.Unquote(quoted)
 		all := own[kind]
 		for name, v := range rawjson.Members(fixed) {

@@ -6,6 +6,6 @@
 // of one resource, TypeScript the types.
 //
 // Start at Document. paths.go fills in resource.json for each resource. service.json,
-// components.json and errors.md are the same for every database. names.go has the paths
-// and media types that the server uses, too.
+// components.json, introduction.md and errors.md are the same for every database. names.go
+// has the paths and media types that the server uses, too.
 package openapi

@@ -42,6 +42,11 @@ type apiDocument struct {
 	shared map[string]object // components of this document, by kind
 }
 
+// introduction describes the API as a whole, in Markdown.
+//
+//go:embed introduction.md
+var introduction string
+
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
 	schemas, _ := rawjson.Member(fixedComponents, "schemas")
@@ -61,7 +66,7 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 		{"info", object{
 			{"title", cmp.Or(snap.Schema().Title(), "pickup")},
 			{"summary", "The JSON file that pickup serves, as a REST API."},
-			{"description", apiIntroduction},
+			{"description", strings.TrimSpace(introduction)},
 			{"contact", object{{"name", "pickup"}}},
 			{"license", object{{"name", "MIT"}, {"identifier", "MIT"}}},
 			{"version", cmp.Or(o.Version, "unknown")},
@@ -87,16 +92,6 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 func servers(path string) list {
 	return list{object{{"url", cmp.Or(path, "/")}, {"description", "This server."}}}
 }
-
-const apiIntroduction = `Every collection of the file is a resource: list, read, create, replace, change, delete.
-
-- A list is an array and a body is one record, as here. There are other forms, too: with \_page and \_per\_page a page {first, prev, next, last, pages, items, data}; with \_fields parts of records; with Accept: text/csv a table; with Accept: text/event-stream the changes as they happen, from \_since or Last-Event-ID on.
-- A body may be an array with one object (POST: any number); the answer has the form of the body. Fields may have their aliases. The id of a PUT, PATCH or DELETE may be a parameter, as in ?Id=4.
-- A trailing slash is ignored. HEAD is GET without a body; OPTIONS lists the methods. QUERY (RFC 10008) is a GET with a condition in its body.
-- \_delay, \_code, \_fault and \_hold simulate slow and failing answers; \_ is ignored.
-- Every answer has X-Request-Id and, if it read or changed data, Pickup-Revision; sent with a read, it asks for a state that is not older. In a cluster Age says how old data may be. A GET has an ETag, and with If-None-Match its answer may be 304. Preference-Applied lists what was preferred, and Pickup-Unchanged: 1 means that a write made no revision.
-- Pickup-Session: NAME makes a request one of a session, a copy of the database for one test. The answer repeats it, with Pickup-Session-New: 1 if it has begun the session. Pickup-Simulated says what was simulated.
-- Errors are problem documents (RFC 9457). Each fault in a body is listed with its JSON Pointer (RFC 6901).`
 
 func (d *apiDocument) tag(name, description string) {
 	d.tags = append(d.tags, object{{"name", name}, {"description", description}})

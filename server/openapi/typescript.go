@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -47,18 +48,8 @@ func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
-const pageType = `/** A page of a list: the answer with _page and _per_page. */
-export type Page<T> = {
-  first: number;
-  prev: number | null;
-  next: number | null;
-  last: number;
-  pages: number;
-  items: number;
-  data: T[];
-};
-
-`
+//go:embed page.d.ts
+var pageType string
 
 const typeReference = "#/"
 
