@@ -10,7 +10,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"pickup/server/auth"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
@@ -52,8 +51,8 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, problem.NoCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
 		return
 	}
-	user, password, ok := auth.ParseBasic(values)
-	if !ok {
+	user, password, ok := c.Request.BasicAuth()
+	if !ok || len(values) > 1 {
 		s.fail(c, problem.NoCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 		return
 	}

@@ -15,7 +15,6 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
-	"pickup/server/auth"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
@@ -86,7 +85,7 @@ func (req *request) readStatus() error {
 		Limits:    limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
 	}
 	if req.Auth != nil {
-		x.User, _, _ = auth.ParseBasic(req.Request.Header["Authorization"])
+		x.User, _, _ = req.Request.BasicAuth()
 	}
 	for _, c := range index.Collections {
 		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), spell.Singular(c.Name), req.listTag(snap, c.Name)})

@@ -110,14 +110,11 @@ func digest(password string) hash {
 }
 
 // HashBcrypt returns an htpasswd line with a bcrypt hash, which most web servers
-// understand.
+// understand, of a password of up to 72 bytes.
 func HashBcrypt(user, password string) (string, error) {
 	user, password, err := normalize(user, password)
 	if err != nil {
 		return "", err
-	}
-	if len(password) > maxBcryptBytes {
-		return "", fmt.Errorf("the password has %d bytes, but bcrypt uses only the first %d", len(password), maxBcryptBytes)
 	}
 	h, err := bcrypt.GenerateFromPassword([]byte(password), bcryptCost)
 	return user + ":" + string(h), err

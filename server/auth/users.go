@@ -2,21 +2,20 @@ package auth
 
 import (
 	"bytes"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strings"
 )
 
 // Users holds the users of a service and the hashes of their passwords.
 type Users struct {
 	byName map[string]*user
-	names  []string // the keys of byName, in the order of the file
-	key    [32]byte // picks the hash that an unknown user is compared with
-	cheap  bool     // a comparison takes microseconds
+	names  []string     // the keys of byName, in the order of the file
+	seed   maphash.Seed // picks the hash that an unknown user is compared with
+	cheap  bool         // a comparison takes microseconds
 }
 
 // A user is an account with the hash of its password.
@@ -36,8 +35,7 @@ func SingleUser(name, password string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := newUsers()
-	u.cheap = true
+	u := &Users{byName: make(map[string]*user), seed: maphash.MakeSeed(), cheap: true}
 	u.add(name, rand.Text(), digest(password), false)
 	return u, nil
 }
@@ -47,7 +45,7 @@ func SingleUser(name, password string) (*Users, error) {
 // skips empty lines and those that begin with #. An error gives the number of the
 // line but none of its text.
 func ParseHtpasswd(text []byte) (*Users, error) {
-	u := newUsers()
+	u := &Users{byName: make(map[string]*user), seed: maphash.MakeSeed()}
 	n := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\uFEFF"))) {
 		n++
@@ -95,12 +93,6 @@ func parseLine(line string) (name string, h hash, readOnly bool, err error) {
 // ReadOnly returns an htpasswd line with a mark that its user may only read.
 func ReadOnly(line string) string { return line + readOnlySuffix }
 
-func newUsers() *Users {
-	u := &Users{byName: make(map[string]*user)}
-	rand.Read(u.key[:]) // never fails
-	return u
-}
-
 func (u *Users) add(name, line string, h hash, readOnly bool) {
 	u.names = append(u.names, name)
 	u.byName[name] = &user{Account{readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
@@ -111,9 +103,7 @@ func (u *Users) add(name, line string, h hash, readOnly bool) {
 // the time does not show whether a name exists, even if the hashes of a file
 // differ in cost.
 func (u *Users) verify(name, password string) bool {
-	mac := hmac.New(sha256.New, u.key[:])
-	mac.Write([]byte(name))
-	pick := binary.BigEndian.Uint64(mac.Sum(nil)) % uint64(len(u.names))
+	pick := maphash.String(u.seed, name) % uint64(len(u.names))
 	compared, known := u.byName[name]
 	if !known {
 		compared = u.byName[u.names[pick]]

@@ -3,15 +3,12 @@ package auth
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/netip"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/jellydator/ttlcache/v3"
 	"golang.org/x/sync/singleflight"
@@ -144,23 +141,4 @@ func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, passw
 	v.throttle.succeeded(from)
 	v.marks.Set(key, struct{}{}, ttlcache.DefaultTTL)
 	return 0, nil
-}
-
-// ParseBasic parses an Authorization header of the Basic scheme (RFC 7617
-// section 2): the scheme in any case, one or more spaces, and the Base64 of the
-// user, a colon and the password, without control characters.
-func ParseBasic(values []string) (user, password string, ok bool) {
-	if len(values) != 1 {
-		return "", "", false
-	}
-	scheme, rest, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Basic") {
-		return "", "", false
-	}
-	decoded, err := base64.StdEncoding.DecodeString(strings.Trim(rest, " "))
-	text := string(decoded)
-	if err != nil || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", "", false
-	}
-	return strings.Cut(text, ":")
 }
