@@ -1,6 +1,7 @@
 package schema
 
 import (
+	_ "embed"
 	"errors"
 	"slices"
 	"strings"
@@ -19,23 +20,10 @@ var isoDateTime = &jsonschema.Format{Name: "iso-date-time", Validate: func(v any
 	return nil
 }}
 
-// formatNames are the formats in words.
-var formatNames = map[string]string{
-	"iso-date-time": "a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)",
-	"date-time":     "a date and time of the form YYYY-MM-DDTHH:MM:SSZ (Z or an offset such as +02:00)",
-	"date":          "a calendar date of the form YYYY-MM-DD",
-	"time":          "a time of the form HH:MM:SSZ (Z or an offset such as +02:00)",
-	"duration":      "a duration such as PT1H30M",
-	"email":         "an email address",
-	"hostname":      "a host name",
-	"ipv4":          "an IPv4 address",
-	"ipv6":          "an IPv6 address",
-	"uri":           "an absolute URI",
-	"uri-reference": "a URI or a relative reference",
-	"uuid":          "a UUID",
-	"regex":         "a regular expression",
-	"json-pointer":  "a JSON Pointer",
-}
+// formats has the formats in words.
+//
+//go:embed formats.json
+var formats []byte
 
 // errForm is the error of a text that is nothing like a date and time.
 var errForm = errors.New("not a date and time")

@@ -95,9 +95,9 @@ func notOneOf(at, text string, got any, allowed []any) Fault {
 }
 
 func formatSentence(k *kind.Format) string {
-	name := formatNames[k.Want]
-	if name == "" {
-		name = "of the format " + k.Want
+	name := "of the format " + k.Want
+	if known, ok := rawjson.Member(formats, k.Want); ok {
+		name = rawjson.Unquote(known)
 	}
 	if k.Want == isoDateTime.Name && k.Err != errForm || k.Want == "regex" {
 		return fmt.Sprintf("is not %s: %s", name, rawjson.Shorten(k.Err.Error()))
