@@ -121,13 +121,11 @@ var errWrong = errors.New("the credentials are wrong, or were not checked")
 
 // verify returns errWrong with the pause of Check, nil if the credentials are right.
 func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, password string) (pause time.Duration, err error) {
-	if !users.cheap {
-		select {
-		case v.queue <- struct{}{}:
-			defer func() { <-v.queue }()
-		default:
-			return busyPause, errWrong
-		}
+	select {
+	case v.queue <- struct{}{}:
+		defer func() { <-v.queue }()
+	default:
+		return busyPause, errWrong
 	}
 	v.slots <- struct{}{}
 	defer func() { <-v.slots }()
