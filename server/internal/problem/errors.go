@@ -172,7 +172,7 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 		return WrongShape(Reason(err, storage.ErrShape)), nil
 	case errors.As(err, &broken):
 		return Retry(http.StatusServiceUnavailable, fmt.Sprintf(
-			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. Writes to it fail until it is fixed.",
+			"The file does not parse: %s:%d:%d: %s. Reads return its last valid state. It cannot be written until it is fixed.",
 			filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)), nil
 	case errors.Is(err, storage.ErrUnsure) && keeper == "cluster":
 		return New(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored or may store later. Before you repeat it, read it with Pickup-Revision: latest, after another write has succeeded."), err
@@ -182,7 +182,7 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 	case errors.Is(err, storage.ErrAway):
 		return Retry(http.StatusServiceUnavailable, "The cluster does not answer. Nothing was changed."), nil
 	case errors.Is(err, storage.ErrBroken):
-		return Retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. Writes fail until it is fixed."+adviceOf(err)), err
+		return Retry(http.StatusServiceUnavailable, "The "+keeper+" cannot be read. Reads return its last valid state. It cannot be written until it is fixed."+adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // gone since the path was looked up
 		return New(http.StatusNotFound, "The resource no longer exists."), nil
 	case errors.Is(err, storage.ErrTooLarge) && errors.As(err, &advice): // for one transaction of etcd
