@@ -5,15 +5,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pickup/internal/storage"
+	"pickup/server/internal/problem"
 )
 
 // register adds the metrics of the database.
 func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
+
+// An outcome is how a request was answered.
+type outcome struct {
+	start     time.Time
+	took      time.Duration
+	status    int // 0 if the connection was cut
+	bytes     int
+	problem   *problem.Problem // nil if the request has not failed
+	simulated string           // what was simulated, "" if nothing
+}
+
+func (o *outcome) ms() float64 { return float64(o.took.Microseconds()) / 1000 }
 
 // measure counts a request that was answered.
 func (m *Metrics) measure(c *gin.Context, o *outcome) {

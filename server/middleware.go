@@ -118,18 +118,6 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// An outcome is how a request was answered.
-type outcome struct {
-	start     time.Time
-	took      time.Duration
-	status    int // 0 if the connection was cut
-	bytes     int
-	problem   *problem.Problem // nil if the request has not failed
-	simulated string           // what was simulated, "" if nothing
-}
-
-func (o *outcome) ms() float64 { return float64(o.took.Microseconds()) / 1000 }
-
 // logAccess logs a request: its id, the address of the client, the method, path and
 // status, the size of the body, the duration, the trace that it is part of, and what was
 // simulated. Long values are clipped, so that requests cannot fill the disk. Without

@@ -24,9 +24,6 @@ const (
 	preflightAge  = "600" // seconds
 )
 
-// pageHeader is what the service's own pages send.
-const pageHeader = "Pickup-Page"
-
 // crossOrigin lets pages of the allowed origins use the service, and refuses writes
 // from other pages, with which browsers would send remembered credentials. It
 // does not affect clients other than browsers.

@@ -21,6 +21,9 @@ const (
 	sessionPrefix    = "/_/s/"
 )
 
+// pageHeader is what the service's own pages send.
+const pageHeader = "Pickup-Page"
+
 // A place is how the client has addressed a request that the front has changed.
 type place struct {
 	sent    *url.URL
