@@ -117,6 +117,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 	if place == nil {
 		return problem.Retry(http.StatusServiceUnavailable, "The server has as many streams as --max-streams allows. Try again.")
 	}
+	place.Request = begin.request
 	begun := false
 	defer func() {
 		if !begun {
@@ -157,7 +158,7 @@ type stream struct {
 	*server
 	place    *live.Subscription
 	id       string          // of the request
-	first    [][]byte        // what it begins with
+	first    []byte          // what it begins with
 	reserved int64           // bytes of the server's budget, for first
 	session  *session        // which it uses, nil if none
 	revoked  <-chan struct{} // see request.revoked
@@ -172,7 +173,7 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
 	out := live.NewWriter(w, r)
 	defer out.Close()
-	err := out.Send(s.first...)
+	err := out.Send([]byte("retry: 1000\n\n"), s.first)
 	s.first = nil // a stream lasts for long
 	s.release()
 	if err == nil {
@@ -207,45 +208,25 @@ func (s *stream) release() {
 // beginning returns what a stream sends first: what has changed since the state
 // that the client has or, if that is not known, the state. The subscription
 // continues from there.
-func (req *request) beginning(s *live.Subscription, t live.Topic, key string, begin since) (parts [][]byte, err error) {
-	parts = [][]byte{[]byte("retry: 1000\n\n")}
+func (req *request) beginning(s *live.Subscription, t live.Topic, key string, begin since) (first []byte, err error) {
 	snap := req.db.Snapshot() // not older than what the subscription gets next
 	switch _, ok, _ := req.db.Since(begin.rev); {
 	case begin.now:
-		parts = append(parts, s.Begin(snap.Rev()))
+		first = s.Begin(snap.Rev())
 	case ok && begin.run == req.db.Run() && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
-		var events []byte
-		req.withBuildSlot(func() { events, err = s.Resume(begin.rev) })
-		parts = append(parts, events)
+		req.withBuildSlot(func() { first, err = s.Resume(begin.rev) })
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:
 		s.Begin(snap.Rev())
-		key := live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
-		reset := req.responses.get(key)
-		if reset == nil {
-			req.withBuildSlot(func() { reset, err = s.Reset(snap) })
-			if err == nil {
-				req.responses.offer(key, reset) // many clients begin with the same state
-			}
+		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
+		if first = req.responses.get(key); first == nil {
+			req.withBuildSlot(func() { first, err = s.Reset(snap) })
+			req.responses.offer(key, first) // many clients begin with the same state
 		}
-		parts = append(parts, reset)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && !req.reserve(int64(len(first))) {
+		err = errNoMemory
 	}
-	if broken := s.Broken(); broken != nil {
-		parts = append(parts, broken)
-	}
-	if changes, ok := t.(live.Changes); ok && changes.Requests {
-		parts = append(parts, s.Requests(begin.request))
-	}
-	size := 0
-	for _, p := range parts {
-		size += len(p)
-	}
-	if !req.reserve(int64(size)) {
-		return nil, errNoMemory
-	}
-	return parts, nil
+	return first, err
 }

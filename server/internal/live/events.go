@@ -384,14 +384,11 @@ func appendCounts(b []byte, counts map[string]int) []byte {
 }
 
 // encodeRequests returns the events of the requests after the one with a number, and the
-// number of the latest. They have no ids: the ids of the stream are revisions. If all is
-// set, or those since the number are not known, there is one event with all requests.
-func encodeRequests(log *requestlog.Log, number uint64, all bool) (b []byte, last uint64) {
-	if all {
-		number = 0
-	}
+// number of the latest. They have no ids: the ids of the stream are revisions. If those
+// since the number are not known, there is one event with all requests.
+func encodeRequests(log *requestlog.Log, number uint64) (b []byte, last uint64) {
 	list, last, whole := log.Since(number)
-	if all || whole {
+	if whole {
 		newest := append([]*requestlog.Request{}, list...)
 		slices.Reverse(newest)
 		return Event{"requests", bytes.TrimSpace(httpx.Marshal(map[string]any{"requests": newest}))}.append(nil, ""), last

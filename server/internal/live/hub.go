@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -81,10 +82,13 @@ type Subscription struct {
 	path   string // of the URL
 	ended  <-chan struct{}
 	rev    storage.Rev // the state that the client has
-	number uint64      // the latest request that the client has
 	broken string      // the hub.broken that the client has
 	status string      // the hub.status that the client has
 	batch  *batch      // the large one that is being sent; nil if there is none
+
+	// Request is the number of the latest request that the client has when the stream
+	// begins; 0: none, so it gets all that are known.
+	Request uint64
 }
 
 // Join opens a stream of a topic. Streams with the same key, which have the same topic,
@@ -114,7 +118,7 @@ func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan str
 	}
 	g.streams++
 	h.refreshLocked(s.Status)
-	return &Subscription{hubs: s, hub: h, group: g, topic: t, key: key, path: path, ended: ended, broken: h.broken, status: h.status}
+	return &Subscription{hubs: s, hub: h, group: g, topic: t, key: key, path: path, ended: ended, status: h.status}
 }
 
 // moveLocked counts a stream that opens or closes. The caller has s.mu.
@@ -173,28 +177,13 @@ func (s *Subscription) Reset(snap *database.Snapshot) ([]byte, error) {
 	return b.data, nil
 }
 
-// Broken returns the event that the file cannot be read, nil if it can.
-func (s *Subscription) Broken() []byte {
-	if s.broken == "" {
-		return nil
-	}
-	return fileEvent(s.broken)
-}
-
-// Requests lets the stream begin after the request with a number, with all that are known
-// if it is 0, and returns the events of those that have come since.
-func (s *Subscription) Requests(number uint64) (events []byte) {
-	events, s.number = encodeRequests(s.hubs.Requests, number, number == 0)
-	return events
-}
-
 // Follow sends the events of the stream until the client goes, its credentials are revoked,
 // the server or the session ends, or an error ends the stream.
 func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *Writer) error {
 	beat := time.NewTicker(beatEvery) // keeps the connections of quiet streams
 	defer beat.Stop()
 	changes, _ := s.topic.(Changes)
-	moved := s.moved(changes)
+	moved, number := s.moved(changes), cmp.Or(s.Request, math.MaxUint64)
 	var report <-chan time.Time // many streams that open or close are one event
 	var events [][]byte
 	for {
@@ -209,7 +198,7 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 		}
 		if changes.Requests {
 			var latest []byte
-			if latest, s.number = encodeRequests(s.hubs.Requests, s.number, false); latest != nil {
+			if latest, number = encodeRequests(s.hubs.Requests, number); latest != nil {
 				events = append(events, latest)
 			}
 		}
