@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/http"
 	"sync"
 	"time"
@@ -26,8 +25,6 @@ type Metrics struct {
 	commits   *prometheus.HistogramVec
 	changes   prometheus.Observer
 	syncs     prometheus.Observer
-	reloads   prometheus.Observer
-	followers prometheus.Gauge
 	streams   prometheus.Gauge
 	dropped   prometheus.Counter
 	undrained prometheus.Counter
@@ -65,8 +62,6 @@ func NewMetrics() *Metrics {
 		commits:   histogram("pickup_commit_duration_seconds", "Duration of commits; result is ok, conflict (the file was edited meanwhile) or error.", seconds, "result"),
 		changes:   histogram("pickup_commit_changes", "Changes per commit.", sizes).WithLabelValues(),
 		syncs:     histogram("pickup_sync_duration_seconds", "Duration of syncs of a file or a directory.", seconds).WithLabelValues(),
-		reloads:   histogram("pickup_reload_duration_seconds", "Time to take over an external edit of the file.", seconds).WithLabelValues(),
-		followers: gauge("pickup_followers", "Watchers of external edits of the file."),
 		streams:   gauge("pickup_streams", "Streams of events that are open."),
 		dropped:   counter("pickup_streams_dropped_total", "Streams that were closed because the client did not read or the events needed too much memory.").WithLabelValues(),
 		undrained: counter("pickup_http_undrained_total", "Refused requests whose connection was closed with the rest of the body unread, because too many others were being read.").WithLabelValues(),
@@ -83,7 +78,7 @@ func (m *Metrics) AddCounter(name, help string, value func() int64) {
 // Synced records the duration of a sync.
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
-// Store returns s with its commits and reloads measured. The database is opened on
+// Store returns s with its commits measured. The database is opened on
 // the result.
 func (m *Metrics) Store(s storage.Store) storage.Store {
 	if shared, ok := s.(storage.SharedStore); ok {
@@ -101,11 +96,6 @@ type observedShared struct {
 // Commit implements storage.Store.
 func (o observedShared) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	return o.observed.Commit(ctx, base, updates...)
-}
-
-// Watch implements storage.Store.
-func (o observedShared) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return o.observed.Watch(ctx, after)
 }
 
 // observed is a Store with metrics.
@@ -135,22 +125,4 @@ func (o observed) Commit(ctx context.Context, base storage.Rev, updates ...[]sto
 	}
 	o.metrics.commits.WithLabelValues(result).Observe(time.Since(start).Seconds())
 	return rev, err
-}
-
-// Watch implements storage.Store.
-func (o observed) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
-	return func(yield func(storage.Batch, error) bool) {
-		o.metrics.followers.Inc()
-		defer o.metrics.followers.Dec()
-		for b, err := range o.Store.Watch(ctx, after) {
-			start := time.Now()
-			more := yield(b, err)
-			if b.Reset && err == nil { // own writes come as changes
-				o.metrics.reloads.Observe(time.Since(start).Seconds())
-			}
-			if !more {
-				return
-			}
-		}
-	}
 }
