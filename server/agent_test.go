@@ -1,5 +1,3 @@
-//go:build !nomcp
-
 package server_test
 
 import (
