@@ -114,7 +114,7 @@ func (req *request) enterSession(own bool) error {
 func (req *request) findSessionLocked(name string) (*session, error) {
 	s, now := &req.sessions, req.db.Snapshot()
 	x := s.byName[name]
-	if x == nil || !x.kept || x.since == now.Rev() || x.changes() > 0 || len(x.db.Snapshots()) > 0 {
+	if x == nil || !x.kept || x.since == now.Rev() || x.changesLocked() > 0 || len(x.db.Snapshots()) > 0 {
 		return x, nil
 	}
 	busy := x.requests

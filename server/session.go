@@ -34,9 +34,8 @@ type session struct {
 	since storage.Rev // of the database, when the session began
 	told  edges       // guarded by sessions.mu; what the clients of the database know
 
-	counting sync.Mutex // locked after sessions.mu, if both are
-	counted  edges      // guarded by counting; between which there are count changes
-	count    int        // guarded by counting
+	counted edges // guarded by sessions.mu; between which there are count changes
+	count   int   // guarded by sessions.mu
 }
 
 // edges are the revisions of a session between which its changes are.
@@ -44,11 +43,9 @@ type edges struct{ baseline, now storage.Rev }
 
 func (x *session) edges() edges { return edges{x.db.Baseline().Rev(), x.db.Snapshot().Rev()} }
 
-// changes returns how many changes of the session are not committed. Until the next one it
-// knows the number, so callers of what needs sessions.mu count without it before.
-func (x *session) changes() int {
-	x.counting.Lock()
-	defer x.counting.Unlock()
+// changesLocked returns how many changes of the session are not committed. Until the next
+// one it knows the number. The caller has sessions.mu.
+func (x *session) changesLocked() int {
 	if at := x.edges(); x.counted != at {
 		x.counted, x.count = at, len(x.db.Baseline().Changes(x.db.Snapshot()))
 	}
@@ -76,12 +73,11 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), rules: new(simulate.Rules), since: s.db.Snapshot().Rev()}
 	x.db = s.db.Fork(from, s.admit)
 	x.idle = time.AfterFunc(s.idle, func() {
-		x.changes()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
 		case x.requests > 0 || time.Since(x.used) < s.idle: // a request came just now
-		case x.kept && x.changes() > 0:
+		case x.kept && x.changesLocked() > 0:
 			x.idle.Reset(s.idle)
 		default:
 			s.endLocked(x)

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -32,21 +31,17 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changes(), x.kept}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changesLocked(), x.kept}
 }
 
 // list returns the states of the sessions by name.
 func (s *sessions) list() []sessionState {
 	list := []sessionState{}
 	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.byName))
-	s.mu.Unlock()
-	for _, x := range all {
-		x.changes()
-		s.mu.Lock()
+	for _, x := range s.byName {
 		list = append(list, x.stateLocked())
-		s.mu.Unlock()
 	}
+	s.mu.Unlock()
 	slices.SortFunc(list, func(a, b sessionState) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
@@ -120,7 +115,7 @@ func (req *request) putSession() error {
 	x := req.sessions.byName[name]
 	if x != nil {
 		status = http.StatusOK
-		switch n := x.changes(); {
+		switch n := x.changesLocked(); {
 		case from == "" && (keep || x.kept): // it stays as it is
 		case x.kept && n > 0 && !discard:
 			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s that nobody has committed. "discard": true drops them.`, name, spell.Count(n, "change")))
@@ -147,7 +142,6 @@ func (req *request) putSession() error {
 
 // sendSession sends the state of a session.
 func (req *request) sendSession(status int, x *session) error {
-	x.changes()
 	req.sessions.mu.Lock()
 	state := x.stateLocked()
 	req.sessions.mu.Unlock()
