@@ -162,13 +162,8 @@ func (req *request) listFindings() error {
 		findings = lint.New("", nil, req.db)
 	}
 	found, count := findings.List(start, end)
-	text, total := httpx.Marshal(append([]lint.Finding{}, found...)), strconv.Itoa(count)
-	tag := httpx.Tag(append(text, total...))
-	if req.sendNotModified(tag) {
-		return nil
-	}
-	req.Header("X-Total-Count", total)
-	return req.sendBody(openapi.JSONType, tag, text)
+	req.Header("X-Total-Count", strconv.Itoa(count))
+	return req.sendValue(append([]lint.Finding{}, found...))
 }
 
 // dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
