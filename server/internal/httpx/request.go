@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,14 +21,8 @@ func RequestID(r *http.Request) string {
 	if id := Header(r.Header, RequestIDHeader); 0 < len(id) && len(id) <= 128 && strings.Trim(id, requestIDChars) == "" {
 		return id
 	}
-	var id [24]byte
-	for i := 0; i < len(id); i += 12 { // 120 bits; the id is no secret
-		for j, bits := i, rand.Uint64(); j < i+12; j++ {
-			id[j] = requestIDChars[bits%32]
-			bits /= 32
-		}
-	}
-	return string(id[:])
+	id := strconv.AppendUint(make([]byte, 0, 26), rand.Uint64(), 36) // the id is no secret
+	return string(strconv.AppendUint(id, rand.Uint64(), 36))
 }
 
 // Header returns the first value of a header, like http.Header.Get. The name must be in
