@@ -24,9 +24,6 @@ import (
 // send headers.
 var simulations = []string{"delay", "code", "fault", "hold"}
 
-// twinPrefixes are what such parameters begin with.
-var twinPrefixes = []string{"_delay=", "_code=", "_fault=", "_hold="}
-
 // simulate does to the request what it prefers and what rules say: it waits, answers
 // in place of the route, or cuts the connection. The request wins over the rules set
 // at run time, and these over the rules of the configuration. The service's own
@@ -196,7 +193,7 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 // takeTwins takes the parameters for a simulation out of the query of a URL, where
 // they would be filters. It returns nil if there are none.
 func takeTwins(u *url.URL) map[string]string {
-	if u.RawQuery == "" || !slices.ContainsFunc(twinPrefixes, func(prefix string) bool { return strings.Contains(u.RawQuery, prefix) }) {
+	if u.RawQuery == "" || !slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
 		return nil
 	}
 	var twins map[string]string
