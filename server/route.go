@@ -123,6 +123,8 @@ func (s *server) offers(path string) bool {
 		return s.Metrics != nil
 	case below && name == "findings":
 		return s.Findings != nil
+	case path == openapi.MCPPath:
+		return s.agents != nil
 	case below && name == "requests":
 		return s.Requests
 	case path == openapi.PagePath || below && name == "page":

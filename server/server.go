@@ -224,7 +224,7 @@ type server struct {
 	metrics      *Metrics // Options.Metrics, or others that nobody sees
 	requests     *requestlog.Log
 	front        http.Handler
-	agents       func(readOnly bool) http.Handler // of MCP
+	agents       func(readOnly bool) http.Handler // of MCP; nil: none
 	service      []link                           // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
 	unknown      sync.Map      // what logUnknown has logged, by [2]string

@@ -1,0 +1,10 @@
+//go:build nomcp
+
+package server
+
+import "net/http"
+
+// newAgents returns nil: agents are not served.
+func (s *server) newAgents() func(readOnly bool) http.Handler { return nil }
+
+func (req *request) mcp() error { return req.noResource() }
