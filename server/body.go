@@ -255,7 +255,7 @@ func checkMedia(r *http.Request, whole bool) error {
 	case whole && media == openapi.PatchType:
 		return nil
 	case whole:
-		return refuse("PATCH accepts " + accept + " here.")
+		return refuse("PATCH accepts " + accept + ` here: a JSON Patch, such as [{"op": "add", "path": "/tags", "value": []}].`)
 	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
 		return nil
 	case media == "application/x-www-form-urlencoded":

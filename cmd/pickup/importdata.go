@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net/http"
 	"os"
@@ -43,6 +44,9 @@ type dataImport struct {
 // importData imports the source into a file.
 func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	text, err := os.ReadFile(c.Source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Usagef("%s does not exist", c.Source)
+	}
 	if err != nil {
 		return config.UsageError{Err: err}
 	}

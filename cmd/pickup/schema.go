@@ -77,6 +77,9 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		}
 		return nil
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil // an empty folder has no file that could name it
+	}
 	link := jsontext.Value(quote(reference(file)))
 	if !c.Link {
 		instead := "use --link"

@@ -64,7 +64,7 @@ func CSV(name string, text []byte, isText func(path []string) bool, wrong func(l
 			n := min(len(p), len(paths[i])) // one is in the other, or it is the other
 			return slices.Equal(p[:n], paths[i][:n])
 		}) {
-			wrong(1, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city", i+1, name))
+			wrong(1, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
 			return nil
 		}
 		all := func(match *regexp.Regexp) bool {
