@@ -89,6 +89,15 @@ func (a *agent) ReviewURL() string {
 	return u.Scheme + "://" + u.Host + openapi.PagePath + "/#/_/sessions"
 }
 
+// Recovered implements agents.Service.
+func (a *agent) Recovered(v any) error {
+	if v == http.ErrAbortHandler {
+		return errors.New("the request was cut off without an answer")
+	}
+	a.Log.Error("request failed", "id", a.id, "error", httpx.PanicError(v))
+	return errors.New("500 Internal Server Error: the log of the server has the cause")
+}
+
 // IsObject implements agents.Service.
 func (a *agent) IsObject(name string) bool { return memberOf(a.db.Snapshot(), name) == object }
 

@@ -31,6 +31,9 @@ type Service interface {
 
 	// ReviewURL returns what a person opens to commit a session.
 	ReviewURL() string
+
+	// Recovered returns the error for a value with which a tool has panicked.
+	Recovered(v any) error
 }
 
 // A Change is what is to be done to a record, or to an object, which has no id.
@@ -102,11 +105,22 @@ func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service
 		d.DisallowUnknownFields()
 		text, err := "", d.Decode(&in)
 		if err == nil {
-			text, err = run(s, in)
+			text, err = recovered(s, in, run)
 		}
 		if err != nil {
 			text = err.Error()
 		}
 		return &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: clip(text)}}}, nil
 	})
+}
+
+// recovered runs a tool. A panic is an error: the SDK calls tools in goroutines of its own,
+// where it would end the program.
+func recovered[In any](s Service, in In, run func(Service, In) (string, error)) (text string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = s.Recovered(v)
+		}
+	}()
+	return run(s, in)
 }

@@ -247,7 +247,7 @@ func generate(s Service, in generateInput) (string, error) {
 }
 
 type simulateInput struct {
-	Rules []map[string]any `json:"rules" jsonschema:"as in {\"path\": \"/posts/**\", \"methods\": [\"POST\"], \"code\": 503, \"times\": 1, \"delay\": \"500\", \"body\": {}}"`
+	Rules []json.RawMessage `json:"rules" jsonschema:"as in {\"path\": \"/posts/**\", \"methods\": [\"POST\"], \"code\": 503, \"times\": 1, \"delay\": \"500\", \"body\": {}}"`
 }
 
 func simulate(s Service, in simulateInput) (string, error) {
