@@ -137,7 +137,7 @@ func Read(text []byte, o Options) (*Recording, error) {
 			outcome = "fixed answers" + r.wrapper(e.body)
 			query := slices.DeleteFunc(strings.Split(e.url.RawQuery, "&"), func(parameter string) bool {
 				name, _, _ := strings.Cut(parameter, "=")
-				return secret.IsName(name)
+				return secret.IsName(name) || secret.HasToken(parameter)
 			})
 			path := strings.NewReplacer("*", "%2A", ":", "%3A").Replace(strings.TrimPrefix(e.url.EscapedPath(), r.Prefix))
 			r.Fixed = append(r.Fixed, Answer{path, []string{"GET"}, strings.Join(query, "&"), e.Response.Status, e.body})
@@ -187,6 +187,8 @@ func (r *Recording) decode(e *entry) string {
 	switch code := e.Response.Status; {
 	case !ok || e.path[0] == "_":
 		return "not an API, or the page of pickup"
+	case secret.HasToken(rest):
+		return "a JSON Web Token in the path"
 	case e.path[len(e.path)-1] == "graphql":
 		return "GraphQL"
 	case e.Request.Method != "GET":
@@ -210,7 +212,11 @@ func (r *Recording) decode(e *entry) string {
 	case !body.IsValid() || rawjson.Depth(body) > rawjson.MaxDepth:
 		return "JSON that cannot be read"
 	}
-	e.body = secret.Hide(rawjson.Compact(body), "", func(name string) { r.hidden[name]++ })
+	name := "" // of the body: /csrf-token can be a string
+	if body = rawjson.Compact(body); body.Kind() == '"' {
+		name = e.path[len(e.path)-1]
+	}
+	e.body = secret.Hide(body, name, func(name string) { r.hidden[name]++ })
 	return ""
 }
 

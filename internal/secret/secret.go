@@ -62,14 +62,17 @@ func IsName(name string) bool {
 }
 
 // token matches a string that is a JSON Web Token, whatever its name.
-var token = regexp.MustCompile(`^"eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.`)
+var token = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.`)
+
+// HasToken reports whether a JSON Web Token is in s.
+func HasToken(s string) bool { return token.MatchString(s) }
 
 // Hide returns a compact value with Hidden in place of what may be secret in it. It calls
 // found with the name of each such field.
 func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	out := []byte{v[0]}
 	switch kind := v.Kind(); {
-	case name != "" && IsName(name) && kind != 'n' && kind != 't' && kind != 'f', token.Match(v):
+	case name != "" && IsName(name) && kind != 'n' && kind != 't' && kind != 'f', kind == '"' && HasToken(string(v)):
 		found(name)
 		return rawjson.AppendQuote(nil, Hidden)
 	case kind == '{':

@@ -34,8 +34,9 @@ func TestHide(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":1,"password":"p","b":[{"apiKey":12,"c":` + jwt + `}]}`: `{"a":1,"password":"…","b":[{"apiKey":"…","c":"…"}]} password apiKey c`,
 		`{"tokens":["a"],"session":{"id":1},"pin":null,"auth":true}`: `{"tokens":"…","session":"…","pin":null,"auth":true} tokens session`,
-		`[1,"x",null,{},[]]`: `[1,"x",null,{},[]]`,
-		jwt:                  `"…" `,
+		`[1,"x",null,{},[]]`:               `[1,"x",null,{},[]]`,
+		jwt:                                `"…" `,
+		`{"note":"Bearer ` + jwt[1:] + `}`: `{"note":"…"} note`,
 	} {
 		names := []string{""}
 		got := string(Hide(jsontext.Value(text), "", func(name string) { names = append(names, name) }))
