@@ -26,6 +26,8 @@ func (p *parser) requestHeaders(v jsontext.Value) error {
 		switch {
 		case name == "Authorization" && p.passwords:
 			return errors.New("authorization cannot be named, because it has a password of the server; --no-auth leaves it to rules")
+		case name == "Host":
+			return errors.New("host cannot be named: it is not among the headers that rules see")
 		case pattern == hidden:
 			return errHidden
 		case pattern == "*":
