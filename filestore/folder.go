@@ -117,11 +117,12 @@ func (s *Store) list() (names []string, left map[string]bool, err error) {
 	s.odd, left = nil, make(map[string]bool)
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
-		member, kind, isLeft := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".json.")
+		dot := strings.TrimPrefix(e.Name(), ".")
+		end := strings.LastIndex(dot, ".json.") // a member can have the name x.json
 		switch {
 		case strings.HasPrefix(name, "."):
-			if isLeft && refusedName(member) == "" {
-				left[member] = left[member] || kind != "lock"
+			if end >= 0 && refusedName(dot[:end]) == "" {
+				left[dot[:end]] = left[dot[:end]] || dot[end:] != ".json.lock"
 			}
 		case !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema"):
 		default:

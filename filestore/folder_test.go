@@ -326,3 +326,17 @@ func folderRecord(members ...string) string {
 	text += "]\n" + strings.Repeat("[]", len(members))
 	return text + checksum.Of([]byte(text)).String()
 }
+
+// TestFolderAside starts after a crash that left the only copies of two files under the names
+// that they have while they are written.
+func TestFolderAside(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.json": "[]\n", ".b.json.aside-0000000000000000-0": "[1]\n", ".x.json.json.aside-0000000000000000-0": "[2]\n"})
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := allOf(s.batchLocked()); !strings.Contains(got, "b: null 1") || !strings.Contains(got, "x.json: null 2") {
+		t.Errorf("the folder has %s", got)
+	}
+}
