@@ -45,7 +45,8 @@ func TestDeepValues(t *testing.T) {
 			checkDocument(t, next)
 		}
 	}
-	// 4 MB, 250 levels deep, changed at the bottom, with neighbours like it.
+	// 4 MB, 250 levels deep, changed at the bottom, with neighbours like it, which takes less
+	// than a second, or minutes if each level is read again.
 	leaf := `"` + strings.Repeat("x", 1<<20) + `"`
 	var changes []storage.Change
 	for _, id := range []string{"1", "2", "3", "4"} {
@@ -58,7 +59,7 @@ func TestDeepValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("five changes took %v", took)
 	}
 	checkDocument(t, d)
