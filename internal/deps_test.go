@@ -25,7 +25,7 @@ var floors = []string{
 
 // programs are on no floor: programs of their own, and tests for packages that
 // implement an interface.
-var programs = []string{"etcdstore/etcdtest", "internal/notices", "internal/release", "internal/storage/storetest", "internal/testport", "server/page/build"}
+var programs = []string{"etcdstore/etcdtest", "internal/notices", "internal/release", "internal/storage/storetest", "server/page/build"}
 
 // owners lists the only packages that import what a path begins with.
 var owners = []struct{ path, packages string }{

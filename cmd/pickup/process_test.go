@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/testport"
+	"pickup/internal/bench/testport"
 )
 
 // built returns the path of the program as "make build" builds it, without the race

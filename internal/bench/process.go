@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup/internal/testport"
+	"pickup/internal/bench/testport"
 )
 
 // The credentials of every request. json-servers ignore them.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/testport"
+	"pickup/internal/bench/testport"
 )
 
 // serviceUser is a user as systemd makes them for DynamicUser.
