@@ -23,7 +23,13 @@ func (s style) lay(v []byte, ex examples) []byte {
 		return rawjson.Compact(v)
 	}
 	ex = sync.OnceValue(ex)
-	model := firstOf(l, ex())
+	var model *list // the first example of the kind of l
+	for _, example := range ex() {
+		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
+			model = m
+			break
+		}
+	}
 	if model == nil {
 		if len(v) <= shortLine {
 			s = s.defaultLayout(ex())
@@ -38,16 +44,6 @@ func (s style) lay(v []byte, ex examples) []byte {
 	}
 	l.tail = withoutComments(model.tail)
 	return l.text()
-}
-
-// firstOf returns the first of the examples that is of the kind of l, or nil.
-func firstOf(l *list, examples [][]byte) *list {
-	for _, example := range examples {
-		if m := cutList(example); len(m.items) > 0 && m.sameKind(l) {
-			return m
-		}
-	}
-	return nil
 }
 
 // layElements lays out the elements of l like the elements of model.

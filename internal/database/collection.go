@@ -32,14 +32,6 @@ type collection struct {
 	indexes  *indexes
 }
 
-func newArray(name string, rev storage.Rev, ids idStats) *collection {
-	return &collection{
-		name: name, kind: storage.Array, rev: rev, ids: ids,
-		records: ordered.New(0, func(func(string, *Record) bool) {}),
-		indexes: new(indexes),
-	}
-}
-
 // newCollection returns a collection that a store has loaded: the values without white
 // space, with the schema's names of fields.
 //
@@ -51,7 +43,8 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
 	}
 	was := old.inOrder()
-	c := newArray(in.Name, rev, idStats{member: o.IDMember(in.Name)})
+	c := &collection{name: in.Name, kind: storage.Array, rev: rev, ids: idStats{member: o.IDMember(in.Name)},
+		shadowed: make(map[string]int), indexes: new(indexes)}
 	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
 	stats := spread(len(records), func(from, to int) idStats {
@@ -89,9 +82,6 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	for _, r := range records {
 		c.size += len(r.Value)
 		if id, ok := c.shadowedID(r); ok {
-			if c.shadowed == nil {
-				c.shadowed = make(map[string]int)
-			}
 			c.shadowed[id]++
 		}
 	}
@@ -181,9 +171,6 @@ func (c *collection) count(r *Record, by int) {
 	c.indexes.update(r, by)
 	if id, ok := c.shadowedID(r); ok {
 		c.shadowed = maps.Clone(c.shadowed)
-		if c.shadowed == nil {
-			c.shadowed = make(map[string]int)
-		}
 		c.shadowed[id] += by
 	}
 }
@@ -266,21 +253,6 @@ func (c *collection) valueAt(key string) jsontext.Value {
 		}
 	}
 	return nil
-}
-
-// lookup returns the records whose field called name may equal one of the values
-// with these keys, each once and in their order: those that do, and some that begin
-// with the same long text. It reports false if there are more than most, or no room
-// for an index.
-func (c *collection) lookup(name string, keys []string, most int) ([]*Record, bool) {
-	if !c.indexes.occurs(name, c.records) {
-		return nil, true
-	}
-	tree := c.indexes.get(indexOn{member: name}, c.records, true)
-	if tree == nil {
-		return nil, false
-	}
-	return find(tree, keys, most)
 }
 
 // uniqueHolder returns the record other than the one with the key except whose

@@ -84,9 +84,6 @@ type update struct {
 	changes bool // whether fn has changed something, in the latest run
 }
 
-// isNeedless reports whether the update succeeds although it changes nothing.
-func (u *update) isNeedless() bool { return u.err == nil && !u.changes }
-
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o.Start, o.Seed), lead: make(chan struct{}, 1)}
@@ -171,7 +168,8 @@ func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 //
 // ctx ends the wait only: a commit that has begun is finished.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
-	u := &update{fn: fn, request: requestOf(ctx), done: make(chan struct{})}
+	request, _ := ctx.Value(requestKey{}).(string)
+	u := &update{fn: fn, request: request, done: make(chan struct{})}
 	db.mu.Lock()
 	full := len(db.queue) >= maxQueue
 	if !full {
@@ -288,7 +286,7 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 	for start := time.Now(); ; {
 		base := db.now.Load()
 		steps := db.stage(base, group)
-		if len(steps) == 0 && !slices.ContainsFunc(group, (*update).isNeedless) {
+		if len(steps) == 0 && !slices.ContainsFunc(group, func(u *update) bool { return u.err == nil }) {
 			return nil
 		}
 		if err := base.unusable(); err != nil {
@@ -364,8 +362,10 @@ type step struct {
 // storageChanges returns the changes of each step for Store.Commit.
 func storageChanges(steps []step) [][]storage.Change {
 	updates := make([][]storage.Change, len(steps))
-	for i := range steps {
-		updates[i] = steps[i].tx.storageChanges()
+	for i, s := range steps {
+		for _, ch := range s.tx.changes {
+			updates[i] = append(updates[i], storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After, Next: ch.next})
+		}
 	}
 	return updates
 }
@@ -464,11 +464,6 @@ type requestKey struct{}
 // called.
 func WithRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
-}
-
-func requestOf(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
-	return id
 }
 
 // SetBaseline makes s, a snapshot of db, its baseline.

@@ -71,8 +71,12 @@ func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 		if found {
 			most = len(best)
 		}
-		if list, ok := c.lookup(member, keys, most); ok {
-			best, found = list, true
+		if !c.indexes.occurs(member, c.records) {
+			best, found = nil, true
+		} else if tree := c.indexes.get(indexOn{member: member}, c.records, true); tree != nil {
+			if list, ok := find(tree, keys, most); ok {
+				best, found = list, true
+			}
 		}
 	}
 	for name, span := range q.Spans() {

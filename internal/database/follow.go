@@ -46,22 +46,15 @@ func (db *DB) follow(ctx context.Context, b storage.Batch, broken error) error {
 	db.write.Lock()
 	defer db.write.Unlock()
 	current := b.Rev >= db.now.Load().rev // otherwise Err is newer
-	if err := db.applyOrReload(ctx, b); err != nil {
-		return err
+	if err := db.apply(b); err != nil {   // as after a missed batch
+		if err := db.reload(ctx); err != nil {
+			return err
+		}
 	}
 	if current && broken == nil {
 		db.setErr(nil)
 	}
 	return broken
-}
-
-// applyOrReload applies a batch. If it does not fit the current state, as after a
-// missed batch, it loads the whole contents. The caller holds db.write.
-func (db *DB) applyOrReload(ctx context.Context, b storage.Batch) error {
-	if err := db.apply(b); err == nil {
-		return nil
-	}
-	return db.reload(ctx)
 }
 
 // reload loads the contents of the store. The caller holds db.write.
@@ -203,10 +196,7 @@ func (db *DB) Run() string { return db.run }
 func (db *DB) Err() error {
 	db.history.mu.Lock()
 	defer db.history.mu.Unlock()
-	if stored := db.Snapshot().stored; db.history.err == nil && stored != nil {
-		return stored.err
-	}
-	return db.history.err
+	return cmp.Or(db.history.err, db.Snapshot().unusable())
 }
 
 // setErr sets Err. If the store is shared, it also logs when the error begins and ends:

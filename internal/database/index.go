@@ -239,7 +239,9 @@ func (x *indexes) update(r *Record, by int) {
 	}
 }
 
-// find is lookup in an index.
+// find returns the records that an equality index has under these keys, each once and in
+// their order, and some that begin with the same long text. It reports false if there are
+// more than most.
 func find(tree *index, keys []string, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, k := range keys {

@@ -37,15 +37,6 @@ type Tx struct {
 	last    bool        // whether no other update may follow in its commit, whose state it promises
 }
 
-// storageChanges returns the changes for Store.Commit.
-func (tx *Tx) storageChanges() []storage.Change {
-	changes := make([]storage.Change, len(tx.changes))
-	for i, ch := range tx.changes {
-		changes[i] = storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After, Next: ch.next}
-	}
-	return changes
-}
-
 func newTx(base *Snapshot) *Tx {
 	return &Tx{snap: base.fork(), mine: make(map[string]bool)}
 }
