@@ -133,7 +133,8 @@ func (p *plan) ops() (ops []op, whole []string) {
 	for _, name := range p.order {
 		m := p.members[name]
 		if m.old != nil && m.whole && len(m.old.places) > 0 {
-			ops = append(ops, m.old.deleteRecords(name))
+			from := recordsOf(name)
+			ops = append(ops, op{key: from, end: from + padded(m.old.next, placeDigits), keys: len(m.old.places)})
 		}
 		if m.old != nil && (m.deleted || m.rank != m.old.rank) {
 			ops = append(ops, del(memberKey(m.old.rank, name)))
@@ -152,12 +153,6 @@ func (p *plan) ops() (ops []op, whole []string) {
 		}
 	}
 	return ops, whole
-}
-
-// deleteRecords returns the operation that deletes all records of a collection.
-func (m *member) deleteRecords(name string) op {
-	from := recordsOf(name)
-	return op{key: from, end: from + padded(m.next, placeDigits), keys: len(m.places)}
 }
 
 // ops returns the operations for the records of a collection, in their order.

@@ -210,10 +210,6 @@ func (f *file) renameToConflict(path, what string) bool {
 	return true
 }
 
-// leftAside returns the base name that a crash left the file under, "" if there
-// is none.
-func (f *file) leftAside() string { return f.last(filepath.Base(f.dotFile(".aside-"))) }
-
 // conflictCopy returns the base name of the newest conflict copy, or "".
 func (f *file) conflictCopy() string { return f.last(filepath.Base(f.real) + conflict) }
 

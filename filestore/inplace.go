@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -59,7 +58,10 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 		return err
 	}
 	// Make the redo record durable.
-	if err := w.appendRedo(f, record, old, next, newSum); err != nil {
+	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
+	out.Zeros(record)
+	writeRedo(out, filepath.Base(w.real), old, next, newSum)
+	if err := out.Sync(); err != nil {
 		// Sync, or a record that reached the disk would redo a write that is refused.
 		return errors.Join(err, sys.Truncate(f, old.Size()), sys.Sync(f))
 	}
@@ -116,15 +118,6 @@ func (w *redoWriter) lease() error {
 	}
 	w.skipLeaseWait = true // from now on
 	return nil
-}
-
-// appendRedo writes the record into f, at an offset after the old and the new
-// document.
-func (w *redoWriter) appendRedo(f *os.File, at int64, old, next *document.Document, newSum checksum.Sum) error {
-	out := &disk.Writer{Calls: &w.o.sys, File: f, Off: old.Size()}
-	out.Zeros(at)
-	writeRedo(out, filepath.Base(w.real), old, next, newSum)
-	return out.Sync()
 }
 
 // overwrite makes doc the content of f, which a record protects. The record is cut off

@@ -55,15 +55,6 @@ func ServerURL(path string) string {
 	return url
 }
 
-// acquire acquires all locks, or fails with storage.ErrInUse.
-func (l *lock) acquire() (err error) {
-	l.dirLock, err = l.openLockFile(l.dotFile(".lock"))
-	if err != nil {
-		return err
-	}
-	return l.acquireInode()
-}
-
 // acquireInode is lockInode, but ignores errors other than storage.ErrInUse.
 func (l *lock) acquireInode() error {
 	if err := l.lockInode(); errors.Is(err, storage.ErrInUse) {

@@ -159,7 +159,10 @@ func (f *dataFile) start(ctx context.Context) error {
 	}
 	if f.o.touches() {
 		// Lock it.
-		if err := f.lock.acquire(); err != nil {
+		if f.lock.dirLock, err = f.lock.openLockFile(f.dotFile(".lock")); err != nil {
+			return err
+		}
+		if err := f.lock.acquireInode(); err != nil {
 			return err
 		}
 		// Find out how it can be written.
@@ -192,7 +195,7 @@ func (f *dataFile) firstLoad(ctx context.Context) error {
 			return nil
 		}
 		if errors.Is(err, fs.ErrNotExist) && !f.o.touches() {
-			if aside := f.leftAside(); aside != "" {
+			if aside := f.last(filepath.Base(f.dotFile(".aside-"))); aside != "" {
 				return fmt.Errorf("%w: an interrupted write left %s as %s: start once without read-only to put it back", storage.ErrReadOnly, f.path, aside)
 			}
 		}

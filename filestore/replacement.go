@@ -20,7 +20,12 @@ func (t *target) replace(next *document.Document) error {
 		return err
 	}
 	if err = t.put(d); err != nil && !errors.Is(err, storage.ErrUnsure) {
-		d.discard()
+		if d.lock != nil {
+			t.o.sys.Close(d.lock)
+		}
+		if d.path != "" {
+			t.o.sys.Remove(d.path)
+		}
 	}
 	return err
 }
@@ -159,15 +164,6 @@ type draft struct {
 	doc  *document.Document
 	path string
 	lock *os.File // holds the lock of the inode; nil: it cannot be locked
-}
-
-func (d *draft) discard() {
-	if d.lock != nil {
-		d.o.sys.Close(d.lock)
-	}
-	if d.path != "" {
-		d.o.sys.Remove(d.path)
-	}
 }
 
 // draft writes next to a new file, durably. The name of the draft has the sums

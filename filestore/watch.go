@@ -49,7 +49,8 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 					return
 				}
 			}
-			w.wait(ctx, more)
+			for w.receive(ctx.Done(), more, time.After(time.Until(w.due))) { // until a poll is due, or the file is quiet again
+			}
 		}
 	}
 }
@@ -172,13 +173,6 @@ func (w *watcher) during(change func()) {
 		change()
 	}()
 	for w.receive(done, nil, nil) {
-	}
-}
-
-// wait returns when it is time to look, because the file was touched and is quiet
-// again, or a poll is due. It returns earlier if more is closed or ctx is done.
-func (w *watcher) wait(ctx context.Context, more <-chan struct{}) {
-	for w.receive(ctx.Done(), more, time.After(time.Until(w.due))) {
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -273,16 +272,6 @@ func checkMedia(r *http.Request, whole bool) error {
 // A faultList collects the faults of the objects of a body. If rules are violated
 // and unique values are taken, the status is that for the rules.
 type faultList struct{ database.FaultError }
-
-// full reports whether there are enough faults. If so, and the body has objects after
-// the i-th, it adds a fault that they were not checked.
-func (l *faultList) full(b *body, i int) bool {
-	if len(l.Faults) < problem.MaxFaults || i+1 == len(b.objects) {
-		return false
-	}
-	l.Faults = append(l.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
-	return true
-}
 
 // add adds the faults in err, of the i-th object, with pointers into the body. It
 // returns any other error.

@@ -101,7 +101,7 @@ func (s *server) observe(c *gin.Context) {
 		o.problem, _ = c.Keys[problemKey].(*problem.Problem)
 		if isSimulated(c) {
 			o.simulated = c.Writer.Header().Get(simulatedHeader)
-			if isCut(c) {
+			if strings.Contains(o.simulated, "fault=") { // the connection was cut
 				o.status = 0
 			}
 		}

@@ -203,7 +203,7 @@ func (s *server) checkHost(c *gin.Context) {
 // isOwnHost reports whether host, with or without a port, names this server. An
 // empty host comes from a client of HTTP/1.0, which is not a browser.
 func (s *server) isOwnHost(host string) bool {
-	name := strings.ToLower(hostname(host))
+	name := strings.ToLower(strings.TrimSuffix((&url.URL{Host: host}).Hostname(), "."))
 	if name == "" {
 		return host == ""
 	}
@@ -222,9 +222,4 @@ func (s *server) isOwnHost(host string) bool {
 // section 6.3).
 func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
-}
-
-// hostname returns host without its port, brackets and final dot.
-func hostname(host string) string {
-	return strings.TrimSuffix((&url.URL{Host: host}).Hostname(), ".")
 }

@@ -44,20 +44,14 @@ func (req *request) docs() error {
 		}
 		if httpx.AcceptsGzip(req.Request) {
 			h.Set("Content-Encoding", "gzip")
-		} else if file, err = inflate(file); err != nil {
+		} else if r, err := gzip.NewReader(bytes.NewReader(file)); err != nil {
+			return err
+		} else if file, err = io.ReadAll(r); err != nil {
 			return err
 		}
 	}
 	req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
 	return nil
-}
-
-func inflate(file []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(file))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }
 
 // page serves GET /_/ and /_/page/FILE: the page, and the files that it loads.

@@ -143,8 +143,3 @@ const simulatedHeader = "Pickup-Simulated" // what was simulated
 
 // isSimulated reports whether an answer was delayed, held, or made up.
 func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }
-
-// isCut reports whether the connection was cut in place of an answer.
-func isCut(c *gin.Context) bool {
-	return strings.Contains(c.Writer.Header().Get(simulatedHeader), "fault=")
-}

@@ -109,7 +109,16 @@ func (req *request) resolveID() error {
 	for _, p := range req.parameters {
 		switch {
 		case p.Name == "_dependent":
-			if err := req.settle(func() error { return req.readDependents(p.Value) }); err != nil {
+			req.dependent = strings.Split(p.Value, ",")
+			err := req.settle(func() error {
+				for _, name := range req.dependent {
+					if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
+						return problem.BadParameter("_dependent", strconv.Quote(httpx.Clip(name))+" is not a collection")
+					}
+				}
+				return nil
+			})
+			if err != nil {
 				return err
 			}
 		case p.Value == "":
@@ -124,18 +133,6 @@ func (req *request) resolveID() error {
 	}
 	if req.id == "" {
 		return problem.BadParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
-	}
-	return nil
-}
-
-// readDependents parses the value of _dependent, a list of collections.
-func (req *request) readDependents(names string) error {
-	req.dependent = nil
-	for name := range strings.SplitSeq(names, ",") {
-		if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
-			return problem.BadParameter("_dependent", strconv.Quote(httpx.Clip(name))+" is not a collection")
-		}
-		req.dependent = append(req.dependent, name)
 	}
 	return nil
 }

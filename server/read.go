@@ -51,8 +51,9 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 	if err != nil {
 		return err
 	}
-	if err := req.checkPage(q, result); err != nil {
-		return err
+	// A page has the size that the query asks for, or the one that it turns out to have.
+	if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(result.Records)) > req.MaxPage {
+		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
 	}
 	req.setPageHeaders(collection, result, condition)
 	if req.total = result.Total; req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
@@ -82,15 +83,6 @@ func (req *request) responseMedia() string {
 		return csvType
 	}
 	return openapi.JSONType
-}
-
-// checkPage limits a page to MaxPage records: the size that the query asks for,
-// and the size that it turns out to have.
-func (req *request) checkPage(q *query.Query, r *database.Result) error {
-	if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(r.Records)) > req.MaxPage {
-		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
-	}
-	return nil
 }
 
 // maxLinked is the maximum length of a query, in bytes, that Link repeats. Clients

@@ -58,7 +58,10 @@ func (req *request) base() string { return req.sessionPath + req.Prefix }
 func (req *request) use(db *database.DB) {
 	req.db, req.snap = db, db.Snapshot()
 	req.setRevision(req.snap)
-	setAge(req.Context, db)
+	// The state may not be the latest (RFC 9111 section 5.1).
+	if age := db.Age(); age > staleAfter {
+		req.Writer.Header()["Age"] = []string{strconv.Itoa(int(age / time.Second))}
+	}
 }
 
 const (
@@ -128,11 +131,3 @@ func parseEventID(id string) (since, bool) {
 }
 
 const staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long
-
-// setAge sets Age if it has not been known for a while that the state is the latest:
-// for how long (RFC 9111 section 5.1).
-func setAge(c *gin.Context, db *database.DB) {
-	if age := db.Age(); age > staleAfter {
-		c.Writer.Header()["Age"] = []string{strconv.Itoa(int(age / time.Second))}
-	}
-}

@@ -117,7 +117,12 @@ func (x *session) holdLocked() {
 func (s *sessions) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tellLocked(x)
+	// Tell the clients of the database, and of the session, if a kept one has changed.
+	if at := x.edges(); x.kept && at != x.told {
+		x.told = at
+		s.changed()
+		x.db.Wake()
+	}
 	x.used = time.Now()
 	if x.requests--; x.requests == 0 && s.byName[x.name] == x {
 		x.idle.Reset(s.idle)
@@ -144,15 +149,5 @@ func (s *sessions) keepLocked(x *session) {
 	if !x.kept {
 		x.kept, x.told = true, x.edges()
 		s.changed()
-	}
-}
-
-// tellLocked tells the clients of the database, and of the session, if a kept one has
-// changed. The caller has sessions.mu.
-func (s *sessions) tellLocked(x *session) {
-	if at := x.edges(); x.kept && at != x.told {
-		x.told = at
-		s.changed()
-		x.db.Wake()
 	}
 }

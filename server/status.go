@@ -97,29 +97,10 @@ func (req *request) readStatus() error {
 	}
 	x.Streams = req.streams.Paths(req.db)
 	x.Review = req.sessions.reviews()
-	if req.session != nil {
+	if req.session != nil { // the rest is not about its fork
 		x.Session = req.session.name
-	} else {
-		req.addFiles(&x)
+		return req.sendValue(x)
 	}
-	return req.sendValue(x)
-}
-
-// changingStatus returns what of the status may change without a revision: whether the
-// schema can be used, and how often the rules for simulated answers, the requests that are
-// held, or what waits for a review, have changed.
-func (s *server) changingStatus() string {
-	status := strconv.FormatUint(s.simulation.changes.Load(), 10)
-	if s.Rules != nil {
-		if file := s.Rules(); file != nil {
-			status += file.State + file.Detail
-		}
-	}
-	return status
-}
-
-// addFiles adds what the fork of a session has nothing to do with.
-func (req *request) addFiles(x *status) {
 	if req.Source != nil {
 		x.File = new(req.Source())
 		x.File.State = "ok"
@@ -144,6 +125,20 @@ func (req *request) addFiles(x *status) {
 		n, pending := req.Findings.Count()
 		x.Findings = &findingsState{n, pending}
 	}
+	return req.sendValue(x)
+}
+
+// changingStatus returns what of the status may change without a revision: whether the
+// schema can be used, and how often the rules for simulated answers, the requests that are
+// held, or what waits for a review, have changed.
+func (s *server) changingStatus() string {
+	status := strconv.FormatUint(s.simulation.changes.Load(), 10)
+	if s.Rules != nil {
+		if file := s.Rules(); file != nil {
+			status += file.State + file.Detail
+		}
+	}
+	return status
 }
 
 // listFindings serves GET /_/findings: what is wrong with the database, in a session with its

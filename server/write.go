@@ -13,6 +13,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
@@ -48,7 +49,8 @@ func (req *request) create() error {
 			if err := faults.add(b, i, err); err != nil {
 				return err
 			}
-			if faults.full(b, i) {
+			if len(faults.Faults) >= problem.MaxFaults && i+1 < len(b.objects) {
+				faults.Faults = append(faults.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
 				break
 			}
 			if created[i] = r; r != nil {

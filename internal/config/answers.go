@@ -29,12 +29,3 @@ func (a Answers) Form() (*envelope.Form, error) {
 	}
 	return &envelope.Form{List: a.List, Total: a.Total, Record: a.Record}, nil
 }
-
-// answerNames gives the settings in the table answer the names of their flags.
-func answerNames(values map[string]any) {
-	table, _ := values["answer"].(map[string]any)
-	for name, value := range table {
-		values["answer-"+name] = value
-		delete(values, "answer")
-	}
-}

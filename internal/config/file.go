@@ -63,7 +63,11 @@ func Parse(name string, text []byte) (c *File, err error) {
 	if err != nil {
 		return nil, Usagef("%s%s: %w", name, configPlace(text, err), err)
 	}
-	answerNames(c.values)
+	answer, _ := c.values["answer"].(map[string]any)
+	for name, value := range answer { // the names of their flags
+		c.values["answer-"+name] = value
+		delete(c.values, "answer")
+	}
 	return c, nil
 }
 

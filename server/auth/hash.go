@@ -79,7 +79,8 @@ const bcryptDigits = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 func parseArgon(text string) (hash, error) {
 	p, salt, key, err := argon2id.DecodeHash(text)
 	switch {
-	case err != nil || !strings.HasPrefix(text, argonPrefix(p)):
+	case err != nil, // or DecodeHash has ignored text after one of the numbers
+		!strings.HasPrefix(text, fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, p.Memory, p.Iterations, p.Parallelism)):
 		return nil, errors.New("expected $argon2id$v=19$m=…,t=…,p=…$salt$hash, with salt and hash in Base64 without padding")
 	case p.Parallelism < 1 || p.Iterations < 1 || p.Memory < 8*uint32(p.Parallelism) || p.Memory > maxArgonKiB || p.Iterations > maxArgonTime:
 		return nil, fmt.Errorf("argon2id needs m of at most %d, t from 1 to %d, and p from 1 to m/8", maxArgonKiB, maxArgonTime)
@@ -90,12 +91,6 @@ func parseArgon(text string) (hash, error) {
 		ok, err := argon2id.ComparePasswordAndHash(password, text)
 		return ok && err == nil
 	}, nil
-}
-
-// argonPrefix returns the start of a hash with the parameters. DecodeHash alone
-// would ignore text after one of the numbers.
-func argonPrefix(p *argon2id.Params) string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, p.Memory, p.Iterations, p.Parallelism)
 }
 
 // digest returns the hash of a password that was given to the program itself. It
