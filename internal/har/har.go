@@ -137,7 +137,7 @@ func Read(text []byte, o Options) (*Recording, error) {
 			outcome = "fixed answers" + r.wrapper(e.body)
 			query := slices.DeleteFunc(strings.Split(e.url.RawQuery, "&"), func(parameter string) bool {
 				name, _, _ := strings.Cut(parameter, "=")
-				return secret.IsName(name) || secret.HasToken(parameter)
+				return secret.IsName(name) || hasSecret("?"+parameter)
 			})
 			path := strings.NewReplacer("*", "%2A", ":", "%3A").Replace(strings.TrimPrefix(e.url.EscapedPath(), r.Prefix))
 			r.Fixed = append(r.Fixed, Answer{path, []string{"GET"}, strings.Join(query, "&"), e.Response.Status, e.body})
@@ -187,8 +187,8 @@ func (r *Recording) decode(e *entry) string {
 	switch code := e.Response.Status; {
 	case !ok || e.path[0] == "_":
 		return "not an API, or the page of pickup"
-	case secret.HasToken(rest):
-		return "a JSON Web Token in the path"
+	case hasSecret(rest):
+		return "a secret in the path"
 	case e.path[len(e.path)-1] == "graphql":
 		return "GraphQL"
 	case e.Request.Method != "GET":
@@ -212,12 +212,18 @@ func (r *Recording) decode(e *entry) string {
 	case !body.IsValid() || rawjson.Depth(body) > rawjson.MaxDepth:
 		return "JSON that cannot be read"
 	}
-	name := "" // of the body: /csrf-token can be a string
-	if body = rawjson.Compact(body); body.Kind() == '"' {
+	name := "" // of the body: /csrf-token can be a string, or several
+	if body = rawjson.Compact(body); strings.HasPrefix(strings.TrimPrefix(string(body), "["), `"`) {
 		name = e.path[len(e.path)-1]
 	}
 	e.body = secret.Hide(body, name, func(name string) { r.hidden[name]++ })
 	return ""
+}
+
+// hasSecret reports whether a part of a URL has what may be secret, percent-encoded or not.
+func hasSecret(part string) bool {
+	plain, _ := url.PathUnescape(part)
+	return secret.InText(part) != part || secret.InText(plain) != plain
 }
 
 // findIDs finds the field that has the ids.

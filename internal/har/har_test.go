@@ -57,6 +57,14 @@ func TestRead(t *testing.T) {
 			want:    `me object {"accessToken":"…","name":"Ada"} fixed /n?q=1 200 3 fixed /db 200 {} fixed /posts/99 404 {"no":1}`,
 		},
 		{
+			name: "secrets in URLs",
+			answers: []got{
+				{"GET /a;jsessionid=leaked", 200, `3`}, {"GET /b/x%3Bsid%3Dleaked", 200, `3`}, {"GET /c?a=1;token=leaked", 200, `3`}, {"GET /d?to=%2Fx%3Ftoken%3Dleaked&b=1", 200, `3`},
+				{"GET /e", 200, `{"to":"/x?token=leaked"}`}, {"GET /tokens", 200, `["leaked"]`}, {"GET /sessions", 200, `[]`},
+			},
+			want: `e object {"to":"/x?token=…"} sessions object [] fixed /d?b=1 200 3 fixed /c 200 3 fixed /tokens 200 "…"`,
+		},
+		{
 			name:    "the later answer",
 			answers: []got{{"GET /posts", 401, `{}`}, {"GET /posts", 200, `[{"id":1,"a":1}]`}, {"GET /posts", 200, `[{"id":"1","a":2}]`}},
 			want:    `posts {"id":"1","a":2}`,

@@ -3,6 +3,7 @@
 package secret
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,23 +62,46 @@ func IsName(name string) bool {
 	return false
 }
 
-// token matches a string that is a JSON Web Token, whatever its name.
-var token = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.`)
+// token matches a JSON Web Token.
+var token = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
 
-// HasToken reports whether a JSON Web Token is in s.
-func HasToken(s string) bool { return token.MatchString(s) }
+// parameter matches a name with a value in a URL.
+var parameter = regexp.MustCompile(`[?&;#][^?&;#=\s]+=[^?&;#\s]+`)
 
-// Hide returns a compact value with Hidden in place of what may be secret in it. It calls
-// found with the name of each such field.
+// InText returns a text with Hidden in place of JSON Web Tokens, and of the values of secret
+// parameters of URLs.
+func InText(s string) string {
+	return parameter.ReplaceAllStringFunc(token.ReplaceAllString(s, Hidden), func(s string) string {
+		name, _, _ := strings.Cut(s, "=")
+		if plain, err := url.QueryUnescape(name); err == nil && !IsName(plain) {
+			return s
+		}
+		return name + "=" + Hidden
+	})
+}
+
+// Hide returns a compact value with Hidden in place of what may be secret in it, and without
+// fields whose names have JSON Web Tokens. It calls found with the name of each such field.
 func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	out := []byte{v[0]}
 	switch kind := v.Kind(); {
-	case name != "" && IsName(name) && kind != 'n' && kind != 't' && kind != 'f', kind == '"' && HasToken(string(v)):
+	case name != "" && IsName(name) && kind != 'n' && kind != 't' && kind != 'f':
 		found(name)
 		return rawjson.AppendQuote(nil, Hidden)
+	case kind == '"':
+		s := rawjson.Unquote(v)
+		if hidden := InText(s); hidden != s {
+			found(name)
+			return rawjson.AppendQuote(nil, hidden)
+		}
+		return v
 	case kind == '{':
 		for quoted, e := range rawjson.Members(v) {
-			out = rawjson.AppendQuotedMember(out, quoted, Hide(e, rawjson.Unquote(quoted), found))
+			if name := rawjson.Unquote(quoted); token.MatchString(name) {
+				found(Hidden)
+			} else {
+				out = rawjson.AppendQuotedMember(out, quoted, Hide(e, name, found))
+			}
 		}
 	case kind == '[':
 		for e := range rawjson.Elements(v) {

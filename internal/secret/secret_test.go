@@ -36,7 +36,9 @@ func TestHide(t *testing.T) {
 		`{"tokens":["a"],"session":{"id":1},"pin":null,"auth":true}`: `{"tokens":"…","session":"…","pin":null,"auth":true} tokens session`,
 		`[1,"x",null,{},[]]`:               `[1,"x",null,{},[]]`,
 		jwt:                                `"…" `,
-		`{"note":"Bearer ` + jwt[1:] + `}`: `{"note":"…"} note`,
+		`{"note":"Bearer ` + jwt[1:] + `}`: `{"note":"Bearer …"} note`,
+		`{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x":1,"a":2}`:               `{"a":2} …`,
+		`{"url":"https://x.example/a?w=1&token=a#b","text":"a; token=b?"}`: `{"url":"https://x.example/a?w=1&token=…#b","text":"a; token=b?"} url`,
 	} {
 		names := []string{""}
 		got := string(Hide(jsontext.Value(text), "", func(name string) { names = append(names, name) }))
