@@ -173,7 +173,7 @@ func (a *agent) Write(changes []agents.Change, try bool) (records []json.RawMess
 				records = append(records, json.RawMessage(r.Value))
 				continue
 			}
-			p, _ := problem.Of(err, keeper(a.server.db))
+			p, _ := problem.Of(err, problem.Keeper(a.server.db))
 			if p.Status >= http.StatusInternalServerError && p.Line == 0 {
 				return err
 			}
@@ -188,7 +188,7 @@ func (a *agent) Write(changes []agents.Change, try bool) (records []json.RawMess
 		return nil, "", errors.New("nothing was stored:\n" + strings.Join(faults, "\n"))
 	}
 	if err != nil {
-		p, cause := problem.Of(err, keeper(a.server.db))
+		p, cause := problem.Of(err, problem.Keeper(a.server.db))
 		if cause != nil {
 			a.Log.Error("request failed", "id", a.id, "error", cause)
 		}

@@ -21,7 +21,7 @@ import (
 // fail answers with the problem for err, and logs the cause that the client does
 // not see.
 func (s *server) fail(c *gin.Context, err error) {
-	p, cause := problem.Of(err, keeper(s.db))
+	p, cause := problem.Of(err, problem.Keeper(s.db))
 	if cause != nil {
 		level := slog.LevelError
 		if isHealthCheck(c) { // a probe only reports a state, which is in the log already
@@ -42,14 +42,6 @@ func (s *server) fail(c *gin.Context, err error) {
 	c.Set(problemKey, p)
 	s.send(c, p.Status, openapi.ProblemType, httpx.Marshal(p))
 	c.Abort()
-}
-
-// keeper returns what keeps the database.
-func keeper(db *database.DB) string {
-	if db.Shared() {
-		return "cluster"
-	}
-	return "file"
 }
 
 func notFound(s *database.Snapshot, detail string) *problem.Problem {

@@ -47,7 +47,7 @@ func (req *request) readyz() error {
 			// Clients without credentials need not know the users of this machine.
 			err, more = advice.Err, " The log says what to do, and so does readyz?verbose with credentials."
 		}
-		return problem.Retry(http.StatusServiceUnavailable, problem.Unwritable(err, keeper(req.db))+more+" Reads work.")
+		return problem.Retry(http.StatusServiceUnavailable, problem.Unwritable(err, problem.Keeper(req.db))+more+" Reads work.")
 	}
 	return req.sendNow(http.StatusOK, health{Status: "ready"})
 }
@@ -59,7 +59,7 @@ func (req *request) readyzVerbose(broken error) error {
 		req.Header("Retry-After", problem.RetryAfter)
 	}
 	if broken != nil {
-		p, cause := problem.Of(broken, keeper(req.db))
+		p, cause := problem.Of(broken, problem.Keeper(req.db))
 		if file = p.Detail; cause != nil {
 			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
@@ -83,7 +83,7 @@ func (req *request) notReady(err error) error {
 	if req.Auth != nil {
 		place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
 	}
-	p, _ := problem.Of(&place, keeper(req.db))
+	p, _ := problem.Of(&place, problem.Keeper(req.db))
 	if file := req.brokenOfFolder(err); file != "" {
 		p.Detail += " Only the collections of " + file + " are affected."
 	}
@@ -113,11 +113,11 @@ func (req *request) checks(file string, broken error) []checked {
 	case part != "":
 		writes = "refused for the collections of " + part + " until it is fixed; others can be written"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
-		writes = "refused until the " + keeper(req.db) + " is fixed"
+		writes = "refused until the " + problem.Keeper(req.db) + " is fixed"
 	case req.writeError() != nil:
-		writes = problem.Unwritable(req.writeError(), keeper(req.db))
+		writes = problem.Unwritable(req.writeError(), problem.Keeper(req.db))
 	}
-	list := []checked{{keeper(req.db), file}, {"writes", writes}}
+	list := []checked{{problem.Keeper(req.db), file}, {"writes", writes}}
 	for _, c := range req.Checks {
 		state := "ok"
 		if !c.OK() {

@@ -105,7 +105,7 @@ func (req *request) readStatus() error {
 		x.File = new(req.Source())
 		x.File.State = "ok"
 		if broken := req.db.Err(); broken != nil {
-			p, _ := problem.Of(broken, keeper(req.db))
+			p, _ := problem.Of(broken, problem.Keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
 				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt

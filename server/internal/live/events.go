@@ -3,9 +3,7 @@ package live
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -114,26 +112,6 @@ func fileEvent(broken string) []byte {
 		return Event{"mended", []byte("{}")}.append(nil, "")
 	}
 	return Event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
-}
-
-// brokenDetail returns what a client is told about an error of the file or cluster,
-// "" if there is none.
-func brokenDetail(db *database.DB) string {
-	var broken *storage.BrokenError
-	var away *storage.AwayError
-	switch err := db.Err(); {
-	case err == nil:
-		return ""
-	case errors.As(err, &broken):
-		return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(broken.File), broken.Line, broken.Column, broken.Reason)
-	case errors.As(err, &away):
-		return "the cluster has not answered since " + away.Since.UTC().Format(time.RFC3339)
-	}
-	keeper := "file"
-	if db.Shared() {
-		keeper = "cluster"
-	}
-	return "the " + keeper + " cannot be read at present" // the log says why
 }
 
 // changeOf returns the event about one element or, with an empty id, about a whole

@@ -13,6 +13,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
+	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
 )
 
@@ -297,7 +298,11 @@ func (h *hub) refreshLocked(status func() string) {
 	} else if n := len(revisions); n > 0 {
 		h.rev = revisions[n-1].Rev
 	}
-	h.broken, h.status = brokenDetail(h.db), status()
+	h.broken, h.status = "", status()
+	if err := h.db.Err(); err != nil {
+		p, _ := problem.Of(err, problem.Keeper(h.db)) // who keeps it has logged the cause
+		h.broken = p.Detail
+	}
 }
 
 // batchLocked returns the events that lead a stream to the latest state. The caller has h.mu.

@@ -140,6 +140,14 @@ func Unwritable(err error, keeper string) string {
 	return "The " + keeper + " cannot be written." + adviceOf(err)
 }
 
+// Keeper returns what keeps the database.
+func Keeper(db *database.DB) string {
+	if db.Shared() {
+		return "cluster"
+	}
+	return "file"
+}
+
 // Of returns the problem for an error, and the error itself as the cause if
 // it should be logged: an unknown error, or one of the store. That a cluster is away
 // is logged once, by the database. keeper is what the database is in.

@@ -33,6 +33,7 @@ export const canWrite = (shape: Shape, field: Field): boolean =>
 export const whyOff = computed(() => {
   const own = status.value?.file?.collection;
   if (!broken.value || (own && own !== shownName.value)) return "";
+  if (!broken.value.startsWith("The file does not parse")) return broken.value;
   return `${own ? own + ".json" : "The file"} does not parse, so nothing can be written${own ? " to it" : ""}.`;
 });
 

@@ -207,7 +207,7 @@ function receive(event: ServerEvent): void {
       showArrived();
       break;
     default: // broken, mended, status
-      if (event.name === "broken") broken.value = `The file does not parse: ${String(data["detail"])}.`;
+      if (event.name === "broken") broken.value = String(data["detail"]);
       if (event.name === "mended") broken.value = "";
       news.call();
   }
