@@ -125,6 +125,7 @@ var agentSteps = []step{
 	{"query", `{"collection":"profile"}`, []string{`{"name":"typing"}`}, false},
 	{"query", `{"collection":"post"}`, []string{"404 Not Found", "Did you mean posts?"}, true},
 	{"query", `{"collection":"posts","where":"titel=One"}`, []string{"400 Bad Request", "title"}, true},
+	{"query", `{"collection":"posts","start":-1}`, []string{"start is -1: it must be 0 or more"}, true},
 	{"query", `{"collection":"posts","where":"_fault=connection-reset"}`, []string{"cut off"}, true},
 	{"describe", `{}`, []string{"posts: 2 records, the id is id", "comments.postId refers to posts", "profile: an object", `type Post = {`}, false},
 	{"describe", `{"collection":"posts"}`, []string{`"properties"`, `"title"`}, false},

@@ -140,7 +140,7 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 	for quoted, v := range rawjson.Members(b.objects[0]) {
 		switch name := rawjson.Unquote(quoted); {
 		case !slices.Contains(names, name):
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body can only have the field "+strings.Join(names, " or "))
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body takes only "+strings.Join(names, ", "))
 		case name == names[0] && (v.Kind() != '"' || string(v) == `""`):
 			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "must be a string of at least one character")
 		default:

@@ -99,6 +99,9 @@ func query(s Service, in queryInput) (string, error) {
 	if in.Collection == "" {
 		return "", errors.New("collection is missing: describe lists them")
 	}
+	if in.Start < 0 {
+		return "", fmt.Errorf("start is %d: it must be 0 or more", in.Start)
+	}
 	q, err := url.ParseQuery(in.Where)
 	if err != nil {
 		return "", fmt.Errorf("where is not a query as in a URL: %w", err)
