@@ -98,6 +98,10 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	err := s.start(ctx)
 	if err == nil {
 		err = s.serve(ctx)
+	} else {
+		for _, n := range s.notices { // no banner has shown them
+			s.log.Log(ctx, n.level, n.text)
+		}
 	}
 	err = errors.Join(err, s.close())
 	if err != nil && c.LogFormat == "json" {
