@@ -321,6 +321,9 @@ func (t *target) probeDir(room int64) error {
 			return errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
 		}
 	}
+	if t.mode == moveAside {
+		return nil // it has been logged
+	}
 	t.use(swap)
 	if err := t.o.sys.Exchange(a, b); err != nil {
 		t.use(moveAside)
