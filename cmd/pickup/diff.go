@@ -168,7 +168,7 @@ func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 		return nil, fmt.Errorf("the commit %s has no %s", name, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is neither a file nor a commit with %s (%w)", name, path, err)
+		return nil, fmt.Errorf("%s is neither a file nor a commit with %s", name, path)
 	}
 	return text, nil
 }
