@@ -75,8 +75,10 @@ func (c *File) HideSecrets() {
 	rules, _ := c.values[SimulateKey].([]any)
 	for _, rule := range rules {
 		table, _ := rule.(map[string]any)
-		if s, ok := table["where"].(string); ok {
-			table["where"] = simulate.Hide("", s)
+		for _, name := range []string{"query", "where"} {
+			if s, ok := table[name].(string); ok {
+				table[name] = simulate.Hide("", s)
+			}
 		}
 		headers, _ := table["request-headers"].(map[string]any)
 		for name, pattern := range headers {

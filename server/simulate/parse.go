@@ -185,7 +185,7 @@ func (p *parser) methods(v jsontext.Value) error {
 }
 
 func (p *parser) query(v jsontext.Value) error {
-	s, err := text(v)
+	s, err := p.filters("query", v)
 	if err != nil {
 		return err
 	}

@@ -41,20 +41,27 @@ func (p *parser) requestHeaders(v jsontext.Value) error {
 	return err
 }
 
+// filters returns the text of query or where, whose values that may be secret are not shown.
+func (p *parser) filters(name string, v jsontext.Value) (string, error) {
+	s, err := text(v)
+	if err == nil && strings.Contains(s+"&", "="+hidden+"&") {
+		err = errHidden
+	}
+	p.rule.text = rawjson.SetMember(p.rule.text, name, string(rawjson.AppendQuote(nil, Hide("", s))))
+	return s, err
+}
+
 // where parses filters on the body of the request.
 func (p *parser) where(v jsontext.Value) error {
-	s, err := text(v)
+	s, err := p.filters("where", v)
 	if err != nil {
 		return err
 	}
-	p.rule.text = rawjson.SetMember(p.rule.text, "where", string(rawjson.AppendQuote(nil, Hide("", s))))
 	parameters, err := query.Parameters(s)
 	if err == nil {
 		p.rule.where, err = query.Parse("", anyFields{}, parameters)
 	}
 	switch q := p.rule.where; {
-	case strings.Contains(s+"&", "="+hidden+"&"):
-		return errHidden
 	case err != nil || !q.Filters() || q.Paging.Dialect != query.Whole || len(q.Sort) > 0 || q.Projects() || len(q.Embeds) > 0:
 		return errors.New("must be filters on the body, as in user=anna") // err may quote a secret
 	}
