@@ -37,7 +37,7 @@ func CSV(name string, text []byte, isText func(path []string) bool, wrong func(l
 	for {
 		row, err := r.Read()
 		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
-			wrong(syntax.Line, syntax.Err.Error())
+			wrong(syntax.StartLine, syntax.Err.Error()) // a quote that is not closed takes the rest of the file
 			break
 		}
 		if err == io.EOF {

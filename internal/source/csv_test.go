@@ -31,6 +31,7 @@ func TestCSV(t *testing.T) {
 		{"a,a.b\n", `1: column 2: "a.b" is not the name of one field, such as city or from.city, or another column has it`},
 		{"a,\n", `1: column 2: "" is not the name of one field, such as city or from.city, or another column has it`},
 		{"a\n\"x\n", `2: extraneous or missing " in quoted-field`},
+		{"a\n1\n\"x\ny\nz\n", `3: extraneous or missing " in quoted-field`},
 		{"a\nx\xff\n", "2: this is not UTF-8: save the file as CSV UTF-8"},
 	} {
 		var got, wrong []string
