@@ -328,7 +328,7 @@ export interface components {
             released: number;
         };
         SessionRequest: {
-            /** @description What it begins with: now, baseline (the contents at the start or at the latest edit of the file), or the name of a snapshot. */
+            /** @description Where it begins: now, baseline (the contents at the start or the latest edit by hand), or a snapshot. */
             from?: string;
             /** @description Its changes wait for a person. */
             keep?: boolean;
@@ -362,7 +362,7 @@ export interface components {
             op: "created" | "updated" | "deleted";
             before?: unknown;
             after?: unknown;
-            /** @description The number of records of a collection that was made or removed, in place of before or after if these have more than 64 KiB. */
+            /** @description Of a collection made or removed, if before or after would exceed 64 KiB: the number of records. */
             records?: number;
         }[] | null;
         /** @description The number of changes in each collection, if there are too many to list. */
