@@ -9,9 +9,7 @@ import (
 
 // TestPrintChanges checks what tail prints on a terminal for each kind of event.
 func TestPrintChanges(t *testing.T) {
-	local := time.Local
-	time.Local = time.UTC
-	t.Cleanup(func() { time.Local = local })
+	at := time.Date(2026, 9, 14, 7, 40, 0, 0, time.UTC).Local().Format(time.DateTime)
 	var b strings.Builder
 	p := &eventPrinter{changePrinter: changePrinter{bufio.NewWriter(&b), true}}
 	for _, c := range []struct {
@@ -25,7 +23,7 @@ func TestPrintChanges(t *testing.T) {
 				{"collection":"notes","op":"created","after":7},
 				{"collection":"logs","op":"deleted","records":2000},
 				{"collection":"settings","op":"updated","before":{"a":1},"after":{"b":1}}]}`,
-			want: "<y>A-2  2026-09-14 07:40:00  file<>\n" +
+			want: "<y>A-2  " + at + "  file<>\n" +
 				"updated notes/1\n<r>-   \"n\": 1.0<>\n<g>+   \"n\": 1<>\n<g>+   \"new\": null<>\n" +
 				"created notes\n<g>+   7<>\n" +
 				"deleted logs: 2000 records\n" +
@@ -33,7 +31,7 @@ func TestPrintChanges(t *testing.T) {
 		},
 		{
 			name: "change", data: `{"rev":"A-3","at":"2026-09-14T07:40:00Z","by":"api","changes":null,"collections":{"notes":1,"days":900}}`,
-			want: "<y>A-3  2026-09-14 07:40:00  api<>\ndays: 900 changes\nnotes: 1 change\n",
+			want: "<y>A-3  " + at + "  api<>\ndays: 900 changes\nnotes: 1 change\n",
 		},
 		{name: "broken", data: "{\"detail\":\"db.json:1:2: \u009b2J\"}", want: "<r>broken: db.json:1:2: \uFFFD2J<>\n"},
 		{name: "mended", data: `{}`, want: "<g>mended: the file parses again<>\n"},
