@@ -91,9 +91,6 @@ func (a *agent) ReviewURL() string {
 
 // Recovered implements agents.Service.
 func (a *agent) Recovered(v any) error {
-	if v == http.ErrAbortHandler {
-		return errors.New("the request was cut off without an answer")
-	}
 	a.Log.Error("request failed", "id", a.id, "error", httpx.PanicError(v))
 	return errors.New("500 Internal Server Error: the log of the server has the cause")
 }

@@ -7,8 +7,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -106,6 +109,8 @@ func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service
 		text, err := "", d.Decode(&in)
 		if err == nil {
 			text, err = recovered(s, in, run)
+		} else {
+			err = fmt.Errorf("%s; the arguments of %s are %s", strings.TrimPrefix(err.Error(), "json: "), name, strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
 		}
 		if err != nil {
 			text = err.Error()

@@ -106,6 +106,11 @@ func query(s Service, in queryInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("where is not a query as in a URL: %w", err)
 	}
+	for _, name := range []string{"_code", "_delay", "_fault", "_hold"} {
+		if q.Has(name) {
+			return "", fmt.Errorf("%s has no effect here: the answers to an agent are not simulated", name)
+		}
+	}
 	for name, value := range map[string]string{"_sort": in.Sort, "_fields": in.Fields, "_embed": in.Embed} {
 		if value != "" {
 			q.Set(name, value)

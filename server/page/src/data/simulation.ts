@@ -132,7 +132,9 @@ export function describeRule(rule: Rule): string {
   if (rule.code !== undefined || rule.body !== undefined) parts.push("get " + (rule.code ?? 200));
   if (rule.fault) parts.push("end with " + rule.fault);
   const which = rule.percent === undefined ? "" : `${rule.percent} % of `;
-  return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}`;
+  const left = (rule.times ?? 0) - (rule.hits ?? 0);
+  const until = rule.times === undefined ? "" : left > 1 ? ` (the next ${left} only)` : left === 1 ? " (the next one only)" : " (used up)";
+  return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}${until}`;
 }
 
 /** Reads the rules, or keeps those that are known. */
