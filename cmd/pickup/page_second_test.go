@@ -94,7 +94,7 @@ func simulateFlow(p *pageTest) {
 
 	p.show("#/schedules") // what others simulate is shown at once
 	p.api("POST", "/_/simulate", `{"path": "/drivers", "code": 503, "times": 1}`, 201)
-	p.until(`document.querySelector(".banner.simulated")?.textContent.includes("all requests to /drivers get 503")`)
+	p.until(`document.querySelector(".banner.simulated")?.textContent.includes("all requests to /drivers get 503 (the next one only)")`)
 	p.api("GET", "/drivers", "", 503)
 	p.show("#/_/requests")
 	p.until(`document.querySelector(".rule .hits")?.textContent === "applied 1 time; times 1"`)
