@@ -57,7 +57,7 @@ type follower struct {
 	last     int64                           // the revision of the last head received
 	count    int64                           // head.Count of that, or less
 	seen     int64                           // a later head that was the latest at seenAt
-	seenAt   time.Time                       // zero: there is none
+	seenAt   time.Time                       // zero without a later head
 	from     int64                           // the next revision to watch
 	edited   int64                           // the revision of a hand edit that is not shown yet, or 0
 	behind   bool                            // what changed is not known: everything has to be loaded

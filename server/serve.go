@@ -76,7 +76,7 @@ func (req *request) serve(choices []*route) error {
 }
 
 // enterSession makes the request one of the session that it names, if any. The
-// session is made if there is none. own reports whether the resource is one that
+// session is made if it does not exist. own reports whether the resource is one that
 // sessions have.
 func (req *request) enterSession(own bool) error {
 	name, named, err := req.sessionName()
@@ -108,7 +108,7 @@ func (req *request) enterSession(own bool) error {
 	return nil
 }
 
-// findSessionLocked returns the session of that name, nil if there is none. A kept one
+// findSessionLocked returns the session with this name, nil if it does not exist. A kept one
 // without changes begins again if the database has changed since, unless requests other
 // than streams use it. The caller has sessions.mu.
 func (req *request) findSessionLocked(name string) (*session, error) {
@@ -124,7 +124,7 @@ func (req *request) findSessionLocked(name string) (*session, error) {
 	if busy > 0 {
 		return x, nil
 	}
-	x.kept = false // nobody has to be told
+	x.kept = false // its end is not an event
 	s.endLocked(x)
 	again, err := s.makeLocked(name, now)
 	if err == nil {

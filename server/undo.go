@@ -225,7 +225,7 @@ func (req *request) forgetSnapshot() error {
 	return err
 }
 
-// checkSnapshot checks the preconditions on a snapshot, nil if there is none.
+// checkSnapshot checks the preconditions on a snapshot, which is nil if it does not exist.
 func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 	if s != nil {
 		return req.checkPrecondition(req.snapshotTag(s))

@@ -60,8 +60,8 @@ func unignored(ctx context.Context, path string) string {
 	return root
 }
 
-// repository returns the root of the git repository that has the database at path, "" if there
-// is none.
+// repository returns the root of the git repository that has the database at path, "" outside
+// of a repository.
 func repository(ctx context.Context, path string) string {
 	out, _ := git(ctx, folderOf(path), "rev-parse", "--show-toplevel")
 	return filepath.FromSlash(strings.TrimSpace(string(out)))

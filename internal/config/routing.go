@@ -60,7 +60,7 @@ type RouteFile struct {
 	Routes string `short:"r" variable:"PICKUP_ROUTES" placeholder:"FILE" help:"Rewrite paths by the routes in this file, as in json-server; re-read when it changes."`
 }
 
-// Name returns the file that may have routes, "" if there is none.
+// Name returns the file that may have routes, "" without one.
 func (f RouteFile) Name(s *Sources) string {
 	if f.Routes != "" {
 		return f.Routes
@@ -125,7 +125,7 @@ func (f RouteFaults) Error() string {
 	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "fault"))
 }
 
-// Read returns the routes in force, nil if there are none. The error may be RouteFaults.
+// Read returns the routes in force, nil without routes. The error may be RouteFaults.
 func (f RouteFile) Read(s *Sources) (*rewrite.Table, error) {
 	if f.Name(s) == "" {
 		return nil, nil

@@ -87,7 +87,7 @@ func (c *File) HideSecrets() {
 	}
 }
 
-// RulesText returns the rules in the file as TOML, "" if there are none.
+// RulesText returns the rules in the file as TOML, "" if it has no rules.
 func (c *File) RulesText() string {
 	value, ok := c.values[SimulateKey].([]any)
 	if !ok {

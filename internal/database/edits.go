@@ -218,7 +218,7 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 // what has been written, or creates again what has been deleted.
 func undoes(edit Change, writes []Change) bool {
 	type edited struct {
-		name     string // "" stands for the whole value
+		name     string // "" means the whole value
 		from, to jsontext.Value
 		written  bool // a write has made it from
 	}

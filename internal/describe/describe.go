@@ -104,7 +104,7 @@ func Database(s *database.Snapshot, o Options) *Description {
 type describer struct {
 	Options
 	snap  *database.Snapshot
-	rules jsontext.Value    // the text of the rules, nil if there are none
+	rules jsontext.Value    // the text of the rules, nil without rules
 	names map[string]string // of the schemas in the rules, by pointer
 	taken map[string]bool   // names in use
 	queue []string          // pointers of schemas that are named but not yet defined

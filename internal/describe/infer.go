@@ -153,7 +153,7 @@ func (in *inference) addWords(words []string) {
 	}
 }
 
-// member returns the inference of a field, which is new if there is none.
+// member returns the inference of a field, and adds it if it is missing.
 func (in *inference) member(name string) *inference {
 	m := in.members[name]
 	if m == nil {

@@ -343,7 +343,7 @@ func (r *Recording) unwrap(body jsontext.Value) jsontext.Value {
 	return body
 }
 
-// list returns the collection or object of that name, nil if there is none.
+// list returns the collection or object with this name, nil if it does not exist.
 func (r *Recording) list(name string) *list {
 	if i := slices.IndexFunc(r.lists, func(l *list) bool { return l.name == name }); i >= 0 {
 		return r.lists[i]

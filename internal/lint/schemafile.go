@@ -47,7 +47,7 @@ func (s *Schema) paths() []string {
 	return []string{path}
 }
 
-// apply puts the rules of the schema into force; without a schema there are none. Its
+// apply puts the rules of the schema into force; without a schema, no rules. Its
 // errors about the schema are *schema.Error.
 func (s *Schema) apply(ctx context.Context, texts [][]byte, err error) error {
 	declared := Declared(s.text)

@@ -249,7 +249,7 @@ func (r *route) checkWords(text, target string, inQuery bool) error {
 	return nil
 }
 
-// index returns the index of the value that a word such as $1 or :name stands for, or -1.
+// index returns the index of the value that replaces a word such as $1 or :name, or -1.
 func (r *route) index(word string) int {
 	if n, err := strconv.Atoi(word[1:]); err == nil && n <= len(r.groups) {
 		return n - 1

@@ -182,7 +182,7 @@ type Change struct {
 	ID         string
 	Value      jsontext.Value // valid JSON; nil: deleted
 
-	// Next is the name of the top-level field that a new one goes in front of. If
-	// there is none, the new one becomes the last. A SharedStore may ignore it.
+	// Next is the name of the top-level field before which a new one is inserted. If
+	// that field does not exist, the new one becomes the last. A SharedStore may ignore it.
 	Next string
 }

@@ -1,5 +1,4 @@
-// Package testport finds ports for programs that tests start and that have to be told
-// their port.
+// Package testport finds ports for the programs that tests start.
 package testport
 
 import (
@@ -13,7 +12,7 @@ import (
 
 // The system picks ports for other programs, and for outgoing connections, from 32768
 // on (Linux) or 49152 on (other systems). It would give away a port from there before
-// the program that was told it listens, or while that program restarts.
+// the program listens, or while that program restarts.
 const (
 	first = 10_000
 	last  = 32_767
@@ -21,8 +20,8 @@ const (
 
 var given sync.Map // the ports that Free has returned
 
-// Free returns a port of 127.0.0.1 that no program uses and that the system gives to
-// none. It returns each port once.
+// Free returns a port of 127.0.0.1 that no program uses and that the system does not
+// assign. It returns each port once.
 func Free() (string, error) {
 	for range 1000 {
 		port := first + rand.IntN(last+1-first)
