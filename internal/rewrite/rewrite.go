@@ -166,27 +166,17 @@ func (r *route) parsePattern(pattern string) error {
 		return err
 	}
 	path = strings.TrimSuffix(path, "/")
-	var b strings.Builder
-	b.WriteString("^")
-	last := 0
-	for _, at := range wildcard.FindAllStringSubmatchIndex(path, -1) {
-		b.WriteString(regexp.QuoteMeta(path[last:at[0]]))
-		last = at[1]
-		if at[2] < 0 {
-			b.WriteString("(.*)")
-			r.groups = append(r.groups, "")
-			continue
+	escaped := strings.ReplaceAll(regexp.QuoteMeta(path), `\*`, "*")
+	expression := wildcard.ReplaceAllStringFunc(escaped, func(word string) string {
+		if r.groups = append(r.groups, word[1:]); word == "*" {
+			return "(.*)"
 		}
-		b.WriteString("([^/]+)")
-		if err := r.name(path[at[2]:at[3]], pattern); err != nil {
-			return err
-		}
-	}
-	b.WriteString(regexp.QuoteMeta(path[last:]))
+		return "([^/]+)"
+	})
 	if !strings.HasSuffix(path, "*") {
-		b.WriteString("/?")
+		expression += "/?"
 	}
-	r.path = regexp.MustCompile(b.String() + "$")
+	r.path = regexp.MustCompile("^" + expression + "$")
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")
 		switch {
@@ -200,21 +190,15 @@ func (r *route) parsePattern(pattern string) error {
 		c := condition{name: name, value: value}
 		if m := wildcard.FindStringSubmatch(value); m != nil && m[0] == value && m[1] != "" {
 			c.value, c.capture = "", m[1]
-			if err := r.name(m[1], pattern); err != nil {
-				return err
-			}
+			r.groups = append(r.groups, m[1])
 		}
 		r.query = append(r.query, c)
 	}
-	return nil
-}
-
-// name adds the name of a captured value.
-func (r *route) name(name, pattern string) error {
-	if slices.Contains(r.groups, name) {
-		return fmt.Errorf("%q has :%s twice", pattern, name)
+	for i, name := range r.groups {
+		if name != "" && slices.Contains(r.groups[:i], name) {
+			return fmt.Errorf("%q has :%s twice", pattern, name)
+		}
 	}
-	r.groups = append(r.groups, name)
 	return nil
 }
 
