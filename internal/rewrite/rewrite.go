@@ -74,7 +74,10 @@ func Parse(text []byte) ([]Line, *Fault) {
 
 // A Table is a list of routes in order. Its methods may be called by several
 // goroutines at once.
-type Table struct{ routes []route }
+type Table struct {
+	lines  []Line
+	routes []route
+}
 
 // A route is a line that is ready to match.
 type route struct {
@@ -97,7 +100,7 @@ type capture struct {
 
 // New returns the table of some lines, or all their faults.
 func New(lines []Line) (*Table, []Fault) {
-	t := new(Table)
+	t := &Table{lines: lines}
 	var faults []Fault
 	for _, l := range lines {
 		r := route{line: l}
@@ -121,11 +124,7 @@ func (t *Table) Lines() []Line {
 	if t == nil {
 		return nil
 	}
-	var lines []Line
-	for _, r := range t.routes {
-		lines = append(lines, r.line)
-	}
-	return lines
+	return t.lines
 }
 
 // Equal reports whether both have the same routes, wherever they are in their files.
