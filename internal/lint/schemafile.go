@@ -172,9 +172,8 @@ func SchemaPath(database, declared string) (string, error) {
 
 // Declared returns the value of "$schema" in a database, "" unless it is a string.
 func Declared(text Text) string {
-	v := text.Value("$schema")
-	if v.Kind() != '"' {
-		return ""
+	if v := text.Value("$schema"); v.Kind() == '"' {
+		return rawjson.Unquote(v)
 	}
-	return rawjson.Unquote(v)
+	return ""
 }

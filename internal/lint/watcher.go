@@ -20,8 +20,6 @@ import (
 // finding once in the log, all of them to clients.
 type Watcher struct {
 	*Linter
-	path   string
-	db     *database.DB
 	schema *Schema // nil for a database in a cluster, which has its rules
 	log    *slog.Logger
 	logged map[string]bool // keys of the findings of the last report
@@ -30,7 +28,7 @@ type Watcher struct {
 // Watch returns a Watcher of the database at path. text and schema are nil for a
 // database in a cluster.
 func Watch(path string, text Text, db *database.DB, schema *Schema, log *slog.Logger) *Watcher {
-	return &Watcher{Linter: New(path, text, db), path: path, db: db, schema: schema, log: log}
+	return &Watcher{Linter: New(path, text, db), schema: schema, log: log}
 }
 
 const (
@@ -58,7 +56,7 @@ func (w *Watcher) Run(ctx context.Context) {
 			}
 			edited = true
 			if r.After.Schema() == rules {
-				w.log.Info("loaded an edit of " + w.path + ": " + summary(r))
+				w.log.Info("loaded an edit of " + w.file + ": " + summary(r))
 			}
 			rules = r.After.Schema()
 		}
@@ -134,7 +132,7 @@ func (w *Watcher) report() {
 		}
 	}
 	if n > maxLogged {
-		w.log.Warn(fmt.Sprintf("%s: %d more findings; pickup check lists them all", w.path, n-maxLogged))
+		w.log.Warn(fmt.Sprintf("%s: %d more findings; pickup check lists them all", w.file, n-maxLogged))
 	}
 	w.logged = now
 }
@@ -180,6 +178,6 @@ func (w *Watcher) InSchema() (f Finding, n int) {
 // when the server ends.
 func (w *Watcher) LogLost() {
 	for _, e := range w.db.Edits() {
-		database.LogNames(w.log, "stopping: changes that an edit of "+w.path+" undid were not put back, and are lost", e.Time, e.Undone)
+		database.LogNames(w.log, "stopping: changes that an edit of "+w.file+" undid were not put back, and are lost", e.Time, e.Undone)
 	}
 }
