@@ -72,7 +72,7 @@ var routes = []route{
 	// The rules for simulated answers, and the requests that are held, if
 	// Options.Simulate is set.
 	{path: openapi.SimulatePath, get: (*request).listRules, put: (*request).setRules, post: (*request).addRule, delete: (*request).removeRules},
-	{path: openapi.SimulatePath + "/:name", delete: (*request).removeRule},
+	{path: openapi.SimulatePath + "/:name", delete: (*request).removeRules},
 	{path: openapi.HoldsPath, get: (*request).listHolds},
 	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, takes: takes{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.

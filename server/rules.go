@@ -55,18 +55,13 @@ func (req *request) addRule() error {
 	return nil
 }
 
-// removeRule serves DELETE /_/simulate/ID.
-func (req *request) removeRule() error {
-	if id := req.Param("name"); !req.ownRules().Remove(id) {
+// removeRules serves DELETE /_/simulate and DELETE /_/simulate/ID.
+func (req *request) removeRules() error {
+	if id := req.Param("name"); id == "" {
+		req.ownRules().Set(nil)
+	} else if !req.ownRules().Remove(id) {
 		return problem.New(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(httpx.Clip(id))))
 	}
-	req.simulation.changed(req.db)
-	return req.sendNothing()
-}
-
-// removeRules serves DELETE /_/simulate.
-func (req *request) removeRules() error {
-	req.ownRules().Set(nil)
 	req.simulation.changed(req.db)
 	return req.sendNothing()
 }
@@ -138,16 +133,13 @@ func (req *request) releaseHold() error {
 	if err := req.readNothing(); err != nil {
 		return err
 	}
-	session := ""
-	if req.session != nil {
-		session = req.session.name
-	}
-	released, arrived := req.simulation.holds.release(session, name)
-	for end := time.Now().Add(most); released == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(most); ; {
+		released, arrived := req.simulation.holds.release(sessionOf(req.Request), name)
+		if released > 0 || !time.Now().Before(end) {
+			return req.sendNow(http.StatusOK, map[string]int{"released": released})
+		}
 		if err := req.wait(req.Context, time.Until(end), arrived, req.session); err != nil {
 			return err
 		}
-		released, arrived = req.simulation.holds.release(session, name)
 	}
-	return req.sendNow(http.StatusOK, map[string]int{"released": released})
 }
