@@ -49,7 +49,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if s.metrics = o.Metrics; s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
-	s.sessions = sessions{db: db, max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
+	s.sessions = sessions{db: db, byName: make(map[string]*session), max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false

@@ -83,9 +83,6 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 			s.endLocked(x)
 		}
 	})
-	if s.byName == nil {
-		s.byName = make(map[string]*session)
-	}
 	s.byName[name] = x
 	s.metrics.sessions.Inc()
 	return x, nil

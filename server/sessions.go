@@ -175,11 +175,8 @@ func (req *request) sessionChanges(x *session) error {
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
 		t := live.Changes{Values: true}
 		b = append(b, '[')
-		for i, ch := range base.Changes(now) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = t.AppendChange(b, ch)
+		for _, ch := range base.Changes(now) {
+			b = t.AppendChange(rawjson.AppendComma(b), ch)
 		}
 		return append(b, ']'), nil
 	})
