@@ -30,7 +30,7 @@ var simulations = []string{"delay", "code", "fault", "hold"}
 // resources are never simulated.
 func (s *server) simulate(c *gin.Context) {
 	twins := takeTwins(c.Request.URL)
-	if twins != nil {
+	if len(twins) > 0 {
 		takeTwins(sentURL(c.Request)) // links do not repeat them
 	}
 	if s.Simulate == nil {
@@ -38,7 +38,7 @@ func (s *server) simulate(c *gin.Context) {
 	}
 	name := sessionOf(c.Request)
 	rules, session := s.rulesOf(name)
-	if twins == nil && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
+	if len(twins) == 0 && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
 	path := s.pathOf(c.Request)
@@ -154,9 +154,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	for name, value := range o.Headers {
 		header.Set(name, value)
 	}
-	if set := header.Get("Content-Type"); set != "" {
-		contentType = set
-	}
+	contentType = cmp.Or(header.Get("Content-Type"), contentType)
 	c.Abort()
 	switch o.Code {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
@@ -191,12 +189,12 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 }
 
 // takeTwins takes the parameters for a simulation out of the query of a URL, where
-// they would be filters. It returns nil if there are none.
+// they would be filters.
 func takeTwins(u *url.URL) map[string]string {
 	if u.RawQuery == "" || !slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
 		return nil
 	}
-	var twins map[string]string
+	twins := make(map[string]string)
 	parts := strings.Split(u.RawQuery, "&")
 	u.RawQuery = strings.Join(slices.DeleteFunc(parts, func(part string) bool {
 		name, value, _ := strings.Cut(part, "=")
@@ -206,9 +204,6 @@ func takeTwins(u *url.URL) map[string]string {
 		}
 		if text, err := url.QueryUnescape(value); err == nil {
 			value = text
-		}
-		if twins == nil {
-			twins = make(map[string]string)
 		}
 		if _, again := twins[name]; !again {
 			twins[name] = value
