@@ -27,7 +27,7 @@ func (req *request) listRequests() error {
 	}
 	list, _, _ := req.requests.Since(number)
 	slices.Reverse(list)
-	return req.sendNow(http.StatusOK, append([]*requestlog.Request{}, list...))
+	return req.sendNow(http.StatusOK, list)
 }
 
 // readRequest serves GET /_/requests/ID: a request with its bodies.

@@ -60,7 +60,9 @@ type batch struct {
 func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	revisions, ok, _ := db.Since(rev)
 	if !ok {
-		return encodeReset(db, t, db.Snapshot())
+		snap := db.Snapshot()
+		data, err := encodeReset(db, t, snap)
+		return &batch{until: snap.Rev() - 1, rev: snap.Rev(), data: data}, err
 	}
 	out := &batch{from: rev, until: rev, rev: rev}
 	events := make([][]Event, len(revisions))
@@ -94,12 +96,12 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 }
 
 // encodeReset returns the event that replaces all that a client has.
-func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) (*batch, error) {
+func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) ([]byte, error) {
 	data, err := t.AppendState(nil, snap)
 	if err != nil {
 		return nil, err
 	}
-	return &batch{until: snap.Rev() - 1, rev: snap.Rev(), data: Event{"reset", data}.append(nil, EventID(db.Run(), snap.Rev()))}, nil
+	return Event{"reset", data}.append(nil, EventID(db.Run(), snap.Rev())), nil
 }
 
 // statusEvent says that something has changed that has no revision: see Hubs.Status.
@@ -209,13 +211,11 @@ func (t Record) value(snap *database.Snapshot) jsontext.Value {
 
 // AppendState implements Topic.
 func (t Record) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
-	b = append(b, `{"record":`...)
-	if v := t.value(snap); v != nil {
-		b = appendProjected(b, t.Query, v)
-	} else {
-		b = append(b, "null"...)
+	v := t.value(snap)
+	if v == nil {
+		v = jsontext.Value("null")
 	}
-	return append(b, '}'), nil
+	return append(appendProjected(append(b, `{"record":`...), t.Query, v), '}'), nil
 }
 
 // Events implements Topic.
@@ -367,9 +367,8 @@ func appendCounts(b []byte, counts map[string]int) []byte {
 func encodeRequests(log *requestlog.Log, number uint64) (b []byte, last uint64) {
 	list, last, whole := log.Since(number)
 	if whole {
-		newest := append([]*requestlog.Request{}, list...)
-		slices.Reverse(newest)
-		return Event{"requests", bytes.TrimSpace(httpx.Marshal(map[string]any{"requests": newest}))}.append(nil, ""), last
+		slices.Reverse(list)
+		return Event{"requests", bytes.TrimSpace(httpx.Marshal(map[string]any{"requests": list}))}.append(nil, ""), last
 	}
 	for _, r := range list {
 		b = Event{"request", bytes.TrimSpace(httpx.Marshal(r))}.append(b, "")

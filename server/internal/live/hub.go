@@ -36,10 +36,9 @@ type Hubs struct {
 
 // A hub is what the streams of one database share.
 type hub struct {
-	db      *database.DB
-	streams int            // guarded by Hubs.mu
-	paths   map[string]int // guarded by Hubs.mu; the number of streams by the path of their URL
-	moved   chan struct{}  // guarded by Hubs.mu; closed when a stream opens or closes
+	db    *database.DB
+	paths map[string]int // guarded by Hubs.mu; the number of streams by the path of their URL
+	moved chan struct{}  // guarded by Hubs.mu; closed when a stream opens or closes
 
 	mu     sync.Mutex
 	groups map[string]*group // guarded by mu; by what was asked for
@@ -125,7 +124,6 @@ func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan str
 // moveLocked counts a stream that opens or closes. The caller has s.mu.
 func (s *Hubs) moveLocked(h *hub, path string, n int) {
 	s.open += n
-	h.streams += n
 	if h.paths[path] += n; h.paths[path] == 0 {
 		delete(h.paths, path)
 	}
@@ -138,7 +136,7 @@ func (s *Subscription) Leave() {
 	h := s.hub
 	s.hubs.mu.Lock()
 	defer s.hubs.mu.Unlock()
-	if s.hubs.moveLocked(h, s.path, -1); h.streams == 0 {
+	if s.hubs.moveLocked(h, s.path, -1); len(h.paths) == 0 {
 		delete(s.hubs.hubs, h.db)
 	}
 	h.mu.Lock()
@@ -162,8 +160,7 @@ func (s *Subscription) Resume(rev storage.Rev) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	place := s.Begin(b.rev)
-	if b.data == nil {
+	if place := s.Begin(b.rev); b.data == nil {
 		return place, nil
 	}
 	return b.data, nil
@@ -171,11 +168,7 @@ func (s *Subscription) Resume(rev storage.Rev) ([]byte, error) {
 
 // Reset returns the event with which a stream begins at the state of a snapshot.
 func (s *Subscription) Reset(snap *database.Snapshot) ([]byte, error) {
-	b, err := encodeReset(s.hub.db, s.topic, snap)
-	if err != nil {
-		return nil, err
-	}
-	return b.data, nil
+	return encodeReset(s.hub.db, s.topic, snap)
 }
 
 // Follow sends the events of the stream until the client goes, its credentials are revoked,

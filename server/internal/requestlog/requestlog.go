@@ -168,10 +168,10 @@ func (l *Log) wakeLocked() {
 
 // Since returns the requests after the one with a number, the oldest first, and the
 // number of the latest. whole reports that they are all, because those since then
-// are not known.
+// are not known. The list is not nil.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.mu.Lock()
-	list, last = slices.Clone(l.list), l.last
+	list, last = append([]*Request{}, l.list...), l.last
 	l.mu.Unlock()
 	list = l.redact(list)
 	before := last - uint64(len(list)) // the number before the first
