@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -317,7 +316,7 @@ func (t Changes) AppendChanges(b []byte, changes []database.Change, counts map[s
 		}
 	}
 	if counts != nil {
-		return appendCounts(append(b, `,"changes":null,"collections":`...), counts)
+		return append(append(b, `,"changes":null,"collections":`...), bytes.TrimSpace(httpx.Marshal(counts))...)
 	}
 	b = append(b, `,"changes":[`...)
 	for _, ch := range changes {
@@ -348,15 +347,6 @@ func (t Changes) AppendChange(b []byte, ch database.Change) []byte {
 	}
 	if records > 0 {
 		b = strconv.AppendInt(append(b, `,"records":`...), int64(records), 10)
-	}
-	return append(b, '}')
-}
-
-// appendCounts appends an object with the names in their order.
-func appendCounts(b []byte, counts map[string]int) []byte {
-	b = append(b, '{')
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		b = strconv.AppendInt(append(rawjson.AppendQuote(rawjson.AppendComma(b), name), ':'), int64(counts[name]), 10)
 	}
 	return append(b, '}')
 }
