@@ -133,9 +133,8 @@ func (l *Log) Add(e *Request) {
 			httpx.Contain(l.log, "requests not redacted", func() {
 				l.mu.Lock()
 				l.redacting = false
-				list := slices.Clone(l.list)
 				l.mu.Unlock()
-				l.redact(list)
+				l.Since(0)
 			})
 		})
 	}
