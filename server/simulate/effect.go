@@ -115,11 +115,10 @@ func ParseRange(s string) (Range, error) {
 
 // String returns the range as ParseRange reads it.
 func (r Range) String() string {
-	low, high := strconv.FormatInt(r.Min.Milliseconds(), 10), strconv.FormatInt(r.Max.Milliseconds(), 10)
-	if low == high {
-		return low
+	if r.Min == r.Max {
+		return strconv.FormatInt(r.Min.Milliseconds(), 10)
 	}
-	return low + "-" + high
+	return fmt.Sprintf("%d-%d", r.Min.Milliseconds(), r.Max.Milliseconds())
 }
 
 // UnmarshalText parses a range.
