@@ -163,15 +163,13 @@ func (w *Watcher) Count() (n int, pending bool) {
 // InSchema returns what is wrong with the schema, and how many findings that is: 1,
 // or 0.
 func (w *Watcher) InSchema() (f Finding, n int) {
-	if w.schema == nil {
-		return f, 0
+	if w.schema != nil {
+		if f, ok := Broken(w.schema.Err()); ok {
+			f.Detail += "; " + w.schema.Kept()
+			return f, 1
+		}
 	}
-	f, ok := Broken(w.schema.Err())
-	if !ok {
-		return f, 0
-	}
-	f.Detail += "; " + w.schema.Kept()
-	return f, 1
+	return f, 0
 }
 
 // LogLost logs the changes that edits have undone and nobody has put back: they are lost
