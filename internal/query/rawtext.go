@@ -57,23 +57,11 @@ func (r *rawText) occurs(v []byte, c byte) bool {
 		if n < 0 {
 			return false
 		}
-		if i += n; r.begins(v[i-r.rarest:]) {
+		i += n
+		// The text has no K or S, so nothing but ASCII folds to it.
+		if bytes.EqualFold(v[i-r.rarest:][:len(r.text)], r.text) {
 			return true
 		}
 	}
 	return false
-}
-
-// begins reports whether v begins with the text.
-func (r *rawText) begins(v []byte) bool {
-	for i, c := range r.text {
-		b := v[i]
-		if 'a' <= b && b <= 'z' {
-			b -= 'a' - 'A'
-		}
-		if b != c {
-			return false
-		}
-	}
-	return true
 }
