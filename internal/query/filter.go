@@ -71,14 +71,6 @@ func (t *term) add(value string) error {
 	return nil
 }
 
-// sign returns -1 for lt and lte, 1 for gt and gte.
-func (t *term) sign() int {
-	if t.op == opLt || t.op == opLte {
-		return -1
-	}
-	return 1
-}
-
 // equalTo reports whether the scalar v equals one of the values.
 func (t *term) equalTo(v jsontext.Value) bool {
 	if len(t.values) > manyValues {
@@ -92,7 +84,10 @@ func (t *term) equalTo(v jsontext.Value) bool {
 func (t *term) orderedBy(v jsontext.Value) bool {
 	for _, o := range t.values {
 		c, ok := o.order(v)
-		if !ok || t.sign()*c < 0 || c == 0 && (t.op == opLt || t.op == opGt) {
+		if t.op == opLt || t.op == opLte {
+			c = -c
+		}
+		if !ok || c < 0 || c == 0 && (t.op == opLt || t.op == opGt) {
 			return false
 		}
 	}

@@ -31,13 +31,11 @@ func (p Path) Find(v jsontext.Value) (jsontext.Value, bool) {
 // parsePath parses a.b, tags[0] and tags.0.
 func parsePath(name string) Path {
 	var p Path
-	for part := range strings.SplitSeq(name, ".") {
-		for i, piece := range strings.Split(part, "[") {
-			if i > 0 {
-				piece = strings.TrimSuffix(piece, "]")
-			}
-			p = append(p, piece)
+	for piece := range strings.SplitSeq(strings.ReplaceAll(name, "[", ".["), ".") {
+		if index, ok := strings.CutPrefix(piece, "["); ok {
+			piece = strings.TrimSuffix(index, "]")
 		}
+		p = append(p, piece)
 	}
 	return p
 }
