@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
+	"strings"
 )
 
 // farPoint limits exponents. Numbers beyond it, which do not occur in
@@ -75,13 +76,5 @@ func Index(s string) (int, bool) {
 // IsIndex reports whether s is an array index as RFC 6901 spells it: digits
 // without leading zeros.
 func IsIndex(s string) bool {
-	if s == "" || s[0] == '0' && len(s) > 1 {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }

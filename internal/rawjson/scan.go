@@ -47,25 +47,22 @@ func SkipValue(b []byte, i int) int {
 	case '"':
 		return SkipString(b, i)
 	case '{', '[':
-		depth := 0
-		for i < len(b) {
-			switch b[i] {
-			case '"':
-				i = SkipString(b, i)
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-				if depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-		return i
+	default:
+		return skipScalar(b, i)
 	}
-	return skipScalar(b, i)
+	for depth := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			i = SkipString(b, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return i
 }
 
 // skipScalar returns the index just past the number or the word that begins at i.
