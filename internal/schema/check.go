@@ -159,7 +159,9 @@ func (s *Schema) Whole() bool {
 
 // CheckWhole returns what is wrong with a whole database, by the keywords of
 // JSON Schema alone.
-func (s *Schema) CheckWhole(database jsontext.Value) []Fault { return s.at.check(s.root, database) }
+func (s *Schema) CheckWhole(database jsontext.Value) []Fault {
+	return tidy(s.at.find(s.root, database))
+}
 
 // Apart reports whether the rules of a list concern its elements alone.
 func (r *Rules) Apart() bool { return r.Array && r.plain }
@@ -169,7 +171,7 @@ func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 	if r.whole == nil {
 		return nil
 	}
-	return r.at.check(r.whole, value)
+	return tidy(r.at.find(r.whole, value))
 }
 
 // CheckRecord returns what is wrong with a stored record or singular resource,

@@ -104,9 +104,10 @@ func (c *compilation) explain(err error) error {
 	case *jsonschema.InvalidRegexError:
 		return c.broken(fragment(e.URL), "%q is not a regular expression of RE2: %v", rawjson.Shorten(e.Regex), e.Err)
 	case *jsonschema.LoadURLError:
+		file, _, _ := strings.Cut(e.URL, "#")
 		at, ref := c.reference(func(ref string) bool {
-			u := withoutFragment(ref)
-			return u != "" && strings.HasSuffix(withoutFragment(e.URL), u)
+			u, _, _ := strings.Cut(ref, "#")
+			return u != "" && strings.HasSuffix(file, u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
 			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
@@ -181,11 +182,6 @@ func fragment(u string) string {
 		return unescaped
 	}
 	return f
-}
-
-func withoutFragment(u string) string {
-	u, _, _ = strings.Cut(u, "#")
-	return u
 }
 
 // An Error is the first mistake in a schema file.

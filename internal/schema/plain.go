@@ -76,11 +76,8 @@ func literal(v any) string {
 	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
 		return rawjson.Shorten(s)
 	}
-	return jsonText(v)
+	return rawjson.Shorten(encode(v))
 }
-
-// jsonText returns a value of a schema as JSON, shortened.
-func jsonText(v any) string { return rawjson.Shorten(encode(v)) }
 
 // encode returns a value of a schema as JSON.
 func encode(v any) string {

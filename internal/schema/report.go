@@ -62,11 +62,6 @@ func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []ruleFault {
 	return r.found
 }
 
-// check returns the faults of v under one schema.
-func (l locations) check(sch *jsonschema.Schema, v jsontext.Value) []Fault {
-	return tidy(l.find(sch, v))
-}
-
 // tidy returns faults without their keywords and without duplicates, sorted by pointer.
 func tidy(found []ruleFault) []Fault {
 	var faults []Fault

@@ -124,7 +124,11 @@ func (s *Schema) WithIDMember(name string) *Schema {
 // under two names, one is dropped if the values are equal; else that is a fault
 // and both stay.
 func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
-	if !r.spelledOtherwise(value) {
+	isAlias := func(name string) bool {
+		_, ok := r.Aliases[name]
+		return ok
+	}
+	if len(r.Aliases) == 0 || !slices.ContainsFunc(rawjson.MemberNames(value), isAlias) {
 		return value, nil, nil
 	}
 	out := append(make([]byte, 0, len(value)), '{')
@@ -151,16 +155,6 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 		}
 	}
 	return append(out, '}'), sent, faults
-}
-
-// spelledOtherwise reports whether value has a field under an alias.
-func (r *Rules) spelledOtherwise(value jsontext.Value) bool {
-	for alias := range r.Aliases {
-		if _, ok := rawjson.Member(value, alias); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // Title returns the title of the rules, or "".

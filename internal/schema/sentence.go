@@ -113,7 +113,7 @@ func example(sch *jsonschema.Schema) string {
 	}
 	for _, part := range append([]*jsonschema.Schema{sch}, gather(true, sch)...) {
 		if len(part.Examples) > 0 {
-			return "; for example: " + jsonText(part.Examples[0])
+			return "; for example: " + rawjson.Shorten(encode(part.Examples[0]))
 		}
 	}
 	return ""
