@@ -89,14 +89,6 @@ func (d *describer) nullable(v jsontext.Value) []byte {
 	return slices.Concat([]byte(`{"anyOf":[`), d.copy(v, true), []byte(`,{"type":"null"}]}`))
 }
 
-// allOf returns the schema of what all the schemas describe.
-func allOf(schemas [][]byte) []byte {
-	if len(schemas) == 1 {
-		return schemas[0]
-	}
-	return slices.Concat([]byte(`{"allOf":`), array(schemas...), []byte("}"))
-}
-
 // withRequired returns a schema that also requires a field.
 func withRequired(schema jsontext.Value, name string) jsontext.Value {
 	all := append([]string{name}, required(schema)...)

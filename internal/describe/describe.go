@@ -232,15 +232,17 @@ func (d *describer) stored(r *record) {
 		d.define(r.Record, d.copy(rawjson.At(d.rules, r.at[0]), false))
 	case single && r.IDMember != "" && !d.requires(r.at[0], r.IDMember):
 		d.define(r.Record, withRequired(d.copy(rawjson.At(d.rules, r.at[0]), false), r.IDMember))
+	case single:
+		d.define(r.Record, append(d.reference([]byte("{"), r.at[0]), '}'))
 	default:
 		var all [][]byte
 		for _, pointer := range r.at {
 			all = append(all, append(d.reference([]byte("{"), pointer), '}'))
 		}
-		if !single && r.IDMember != "" {
+		if r.IDMember != "" {
 			all = append(all, withRequired([]byte("{}"), r.IDMember))
 		}
-		d.define(r.Record, allOf(all))
+		d.define(r.Record, rawjson.AppendMember([]byte("{"), "allOf", append(array(all...), '}')))
 	}
 }
 

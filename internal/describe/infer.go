@@ -219,16 +219,11 @@ func (in *inference) addString(v jsontext.Value) {
 	}
 	s := rawjson.Unquote(v)
 	in.formats = schema.FormatsOf(s, in.formats)
-	if isWord(s) {
+	if s != "" && len(s) <= 40 && !strings.ContainsAny(s, " \t\n@/") { // a single word
 		in.addWords([]string{s})
 	} else {
 		in.words = nil
 	}
-}
-
-// isWord reports whether a string may be a value of an enum: a single word.
-func isWord(s string) bool {
-	return s != "" && len(s) <= 40 && !strings.ContainsAny(s, " \t\n@/")
 }
 
 // inferring is the context of an inference. The zero value is for a description
@@ -294,12 +289,13 @@ func (in *inference) types(rules bool) []byte {
 	return array(quote(names)...)
 }
 
-// appendStringRules appends the format that all strings have, or an enum if
-// they are few. Without an enum it appends one of them as an example.
+// appendStringRules appends the format that all strings have, or an enum if they are a
+// few single words, each of which occurs twice on average. Without an enum it appends
+// one of them as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
 		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
-	} else if in.few() {
+	} else if n := in.count('"'); n >= enough && len(in.words) >= 2 && 2*len(in.words) <= n+1 {
 		values := quote(in.words)
 		if in.count('n') > 0 {
 			values = append(values, []byte("null"))
@@ -314,13 +310,6 @@ func (in *inference) appendStringRules(out []byte) []byte {
 
 // enough is how many values it takes to infer more than types from them.
 const enough = 5
-
-// few reports whether the strings are probably an enum: a few single words,
-// each of which occurs twice on average.
-func (in *inference) few() bool {
-	n := in.count('"')
-	return n >= enough && len(in.words) >= 2 && 2*len(in.words) <= n+1
-}
 
 // appendMembers appends "required" and "properties". Of few objects only the id of a
 // record is required.
