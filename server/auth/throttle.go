@@ -30,13 +30,6 @@ type source struct {
 	until    time.Time // when the source may try again
 }
 
-func newThrottle() *throttle {
-	return &throttle{sources: ttlcache.New(
-		ttlcache.WithTTL[netip.Prefix, *source](forgetAfter),
-		ttlcache.WithCapacity[netip.Prefix, *source](maxSources),
-		ttlcache.WithDisableTouchOnHit[netip.Prefix, *source]())}
-}
-
 // begin returns how long the source has to wait, 0 if its credentials are to be
 // checked now. After the free failures it allows one attempt at a time: the next
 // pause begins before the outcome is known, otherwise everything that a source

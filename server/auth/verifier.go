@@ -72,7 +72,9 @@ func (v *Verifier) mark(known *user, name, password string) mark {
 // New returns a Verifier of the users.
 func New(users *Users) *Verifier {
 	n := min(runtime.GOMAXPROCS(0), freeFailures) // those that run count as failures of their source until they succeed
-	v := &Verifier{throttle: newThrottle(), queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n),
+	failing := ttlcache.New(ttlcache.WithTTL[netip.Prefix, *source](forgetAfter), ttlcache.WithCapacity[netip.Prefix, *source](maxSources),
+		ttlcache.WithDisableTouchOnHit[netip.Prefix, *source]())
+	v := &Verifier{throttle: &throttle{sources: failing}, queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n),
 		marks: ttlcache.New(ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
 	rand.Read(v.key[:]) // never fails
 	v.users.Store(users)
