@@ -48,6 +48,9 @@ type Parameter struct{ Name, Value string }
 // Parameters decodes the query part of a URL, without its question mark. It
 // leaves out "_", which clients add to bypass caches. The error is an *Error.
 func Parameters(rawQuery string) ([]Parameter, error) {
+	if rawQuery == "" {
+		return nil, nil // as in most requests
+	}
 	var list []Parameter
 	for part := range strings.SplitSeq(rawQuery, "&") {
 		rawName, rawValue, _ := strings.Cut(part, "=")
@@ -76,6 +79,9 @@ func Parameters(rawQuery string) ([]Parameter, error) {
 // that is not a number, or below 1, is page 1. The first of repeated paging
 // parameters is used, and an empty one is ignored.
 func Parse(collection string, names Names, parameters []Parameter) (*Query, error) {
+	if len(parameters) == 0 {
+		return &Query{Collection: collection}, nil
+	}
 	p := newParser(&Query{Collection: collection}, names)
 	for _, parameter := range parameters {
 		if err := p.parameter(parameter.Name, parameter.Value); err != nil {
