@@ -62,7 +62,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 				}
 			}
 			v, _, _ := rules.Canonical(values.compact(e.Value, before.Value, e.Compact))
-			if before.seq == uint64(i) && sameMemory(before.Value, v) {
+			if before.seq == uint64(i) && bytes.Equal(before.Value, v) {
 				records[i] = before
 			} else {
 				records[i] = &Record{ID: e.Key, Value: v, seq: uint64(i)}

@@ -14,11 +14,6 @@ type Record struct {
 	seq   uint64         // its place: records are ordered by it
 }
 
-// sameMemory reports whether a and b are the same bytes, not only equal ones.
-func sameMemory(a, b []byte) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
-}
-
 // An element is the place of a value: of a record or, with an empty id, of
 // a top-level field.
 type element struct{ collection, id string }
