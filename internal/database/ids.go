@@ -46,16 +46,11 @@ func (c *idStats) sees(id string) {
 	}
 }
 
-// add adds the counts of o.
-func (c *idStats) add(o idStats) {
+// join adds what o has counted of other records.
+func (c *idStats) join(o idStats) {
 	c.numbers += o.numbers
 	c.strings += o.strings
 	c.others += o.others
-}
-
-// join adds what o has counted of other records of the same collection.
-func (c *idStats) join(o idStats) {
-	c.add(o)
 	c.inherit(o)
 }
 

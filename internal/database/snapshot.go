@@ -267,7 +267,7 @@ func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
 	}
 	if like.integers()+like.others == 0 {
 		for _, c := range s.list {
-			like.add(c.ids)
+			like.join(c.ids)
 		}
 	}
 	switch {
