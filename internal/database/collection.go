@@ -258,27 +258,20 @@ func (c *collection) valueAt(key string) jsontext.Value {
 // uniqueHolder returns the record other than the one with the key except whose
 // field called name has the same value, or nil. Nulls may repeat.
 func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
-	if value.Kind() == 'n' {
+	identity := rawjson.Identity(value)
+	keys := []string{identity}
+	switch value.Kind() {
+	case 'n':
 		return nil
+	case '[', '{':
+	default:
+		keys = query.EqualityKeys(value)
 	}
-	for _, r := range c.holders(name, value) {
-		if r.ID != except {
+	found, _ := find(c.indexes.get(indexOn{member: name}, c.records, false), keys, c.records.Len())
+	for _, r := range found {
+		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == identity {
 			return r
 		}
 	}
 	return nil
-}
-
-// holders returns the records whose field called name has that value, in their
-// order.
-func (c *collection) holders(name string, value jsontext.Value) []*Record {
-	keys := []string{rawjson.Identity(value)}
-	if kind := value.Kind(); kind != '[' && kind != '{' {
-		keys = query.EqualityKeys(value)
-	}
-	found, _ := find(c.indexes.get(indexOn{member: name}, c.records, false), keys, c.records.Len())
-	return slices.DeleteFunc(found, func(r *Record) bool {
-		v, _ := rawjson.Member(r.Value, name)
-		return rawjson.Identity(v) != rawjson.Identity(value)
-	})
 }
