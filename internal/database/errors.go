@@ -71,18 +71,12 @@ func patchFault(err error) error {
 func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	kind := storage.ErrInvalid
 	if len(faults) == 0 {
-		kind, faults = ErrExists, taken
-	} else {
-		faults = append(faults, taken...)
+		kind = ErrExists
 	}
-	if len(faults) == 0 {
+	if faults = append(faults, taken...); len(faults) == 0 {
 		return nil
 	}
-	placed := make([]schema.Fault, len(faults))
-	for i, f := range faults {
-		placed[i] = renamed(f, sent)
-	}
-	return &FaultError{Kind: kind, Faults: placed}
+	return placed(&FaultError{Kind: kind, Faults: faults}, func(f schema.Fault) schema.Fault { return renamed(f, sent) })
 }
 
 // renamed returns a fault with a pointer that has the names that were sent: sent has
