@@ -191,13 +191,6 @@ type databasePatch struct {
 	sites   map[element]site             // of what the patch has written
 }
 
-// recordOf returns the record that an element of a collection was when the patch began,
-// or nil.
-func recordOf(n *jsonpatch.Node) *Record {
-	r, _ := n.Origin.(*Record)
-	return r
-}
-
 // canonical replaces aliases of fields in a path by their names in the schema.
 func (d *databasePatch) canonical(path []string) {
 	if len(path) < 2 {
@@ -346,7 +339,7 @@ func (d *databasePatch) records(name string, kids []*jsonpatch.Node, whole *touc
 	renew := whole == nil && tx.snap.schema.Member(name).ReadOnlyID()
 	used := make(map[string]bool)
 	for _, kid := range kids {
-		r := recordOf(kid)
+		r, _ := kid.Origin.(*Record)   // that it was when the patch began
 		if r == nil || !was.holds(r) { // it is new, or comes from elsewhere
 			kid.Origin = nil
 			if id, ok := storage.ID(kid.Value(), ids.member); ok && !renew {
@@ -361,7 +354,8 @@ func (d *databasePatch) records(name string, kids []*jsonpatch.Node, whole *touc
 	}
 	records := make([]*Record, len(kids))
 	for i, kid := range kids {
-		r, t, value := recordOf(kid), d.touched[kid], kid.Value()
+		r, _ := kid.Origin.(*Record)
+		t, value := d.touched[kid], kid.Value()
 		if r != nil && (t == nil || bytes.Equal(value, r.Value)) {
 			records[i] = r
 			continue
