@@ -157,15 +157,12 @@ func (s *Snapshot) fork() *Snapshot {
 // the fields are sorted, the place depends on the name.
 func (s *Snapshot) with(c *collection, next string) {
 	s.staged = true
-	if s.inOrder && s.byName[c.name] == nil {
-		i, _ := slices.BinarySearchFunc(s.list, c.name, func(o *collection, name string) int { return cmp.Compare(o.name, name) })
-		s.list = slices.Insert(s.list, i, c)
-		s.byName[c.name] = c
-		return
-	}
 	switch old, after := s.byName[c.name], s.byName[next]; {
 	case old != nil:
 		s.list[slices.Index(s.list, old)] = c
+	case s.inOrder:
+		i, _ := slices.BinarySearchFunc(s.list, c.name, func(o *collection, name string) int { return cmp.Compare(o.name, name) })
+		s.list = slices.Insert(s.list, i, c)
 	case c.name == "$schema":
 		s.list = slices.Insert(s.list, 0, c)
 	case next != "" && after != nil:
