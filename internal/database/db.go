@@ -387,12 +387,20 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	return steps
 }
 
-// prepare runs the function of an update on base.
-func (db *DB) prepare(u *update, base *Snapshot) *Tx {
-	tx := db.newTx(base)
+// prepare runs the function of an update on base, and keeps a panic for the goroutine
+// that called Update.
+func (db *DB) prepare(u *update, base *Snapshot) (tx *Tx) {
+	tx = db.newTx(base)
 	u.err, u.crash, u.result = nil, nil, nil
-	db.try(u, tx)
-	u.changes = u.err == nil && tx.IsChanged()
+	defer func() {
+		if p := recover(); p != nil {
+			u.crash = p
+			u.err = fmt.Errorf("panic: %v", p)
+			db.log.Error("a change panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+		u.changes = u.err == nil && tx.IsChanged()
+	}()
+	u.err = tx.run(u.fn)
 	return tx
 }
 
@@ -408,18 +416,6 @@ func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
 	tx.history, tx.edits, tx.source = db.history, &db.edits, db.source
 	return tx
-}
-
-// try runs one function and keeps a panic for the goroutine that called Update.
-func (db *DB) try(u *update, tx *Tx) {
-	defer func() {
-		if p := recover(); p != nil {
-			u.crash = p
-			u.err = fmt.Errorf("panic: %v", p)
-			db.log.Error("a change panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		}
-	}()
-	u.err = tx.run(u.fn)
 }
 
 // fail sets err for the updates of a group that have no error of their own.
