@@ -211,9 +211,6 @@ func (tx *Tx) cascade(gone []element) error {
 // the names of the collections that have them.
 func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
 	return func(yield func(string, schema.Reference) bool) {
-		if s.schema == nil {
-			return
-		}
 		for _, child := range slices.Sorted(slices.Values(s.schema.Members())) {
 			if !s.byName[child].isArray() {
 				continue
