@@ -61,13 +61,8 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 			}
 		}
 	}
-	switch {
-	case children.in == nil:
+	if children.in == nil || expand && parent.in != nil {
 		return parent, parent.in != nil
-	case parent.in == nil:
-		return children, true
-	case expand:
-		return parent, true
 	}
 	return children, true
 }
