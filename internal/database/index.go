@@ -204,15 +204,11 @@ func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, 
 	return x.names
 }
 
-// memberNames returns the names of the fields that records have, after
-// occurs has counted them.
-func (x *indexes) memberNames() []string {
+// memberNames returns the names of the fields that records have.
+func (x *indexes) memberNames(records *ordered.Map[*Record]) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.names == nil {
-		return nil
-	}
-	return x.names.Keys()
+	return x.namesLocked(records).Keys()
 }
 
 // count adds by to the counts of a record's fields.

@@ -122,7 +122,7 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 // have.
 func (s *Snapshot) knownNames(collection string) (known []string) {
 	if c, err := s.array(collection); err == nil {
-		known = c.indexes.memberNames()
+		known = c.indexes.memberNames(c.records)
 	}
 	return append(known, s.schema.Member(collection).Known...)
 }
