@@ -48,6 +48,15 @@ func (s *Snapshot) Strict(q *query.Query) error {
 // known if the schema has it, or if a record of the collection has had it in the time of
 // the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
+	for _, n := range q.Named {
+		if !s.Occurs(q.Collection, n.Path[0]) {
+			return db.checkUnknown(s, q)
+		}
+	}
+	return nil, nil // as for most queries
+}
+
+func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	rules := s.schema.Member(q.Collection)
 	for parameter, name := range q.Tested {
 		if s.Occurs(q.Collection, name) || rules.Knows([]string{name}) {
