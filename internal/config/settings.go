@@ -76,11 +76,18 @@ func (s *Settings) Check() error {
 			return Usagef("--allow-host: %q is not a host name: leave out the scheme and the path, as in app.example", name)
 		}
 	}
-	if s.Requests == "on" && s.NoAuth == NoAuthPublic {
+	switch public := s.NoAuth == NoAuthPublic; {
+	case public && s.Requests == "on":
 		return Usagef("--requests=on cannot be used with --no-auth=public: anyone could see the requests of others")
+	case public && s.Seed != nil:
+		return Usagef("--seed cannot be used with --no-auth=public: others could predict new ids")
+	case public && !s.Now.IsZero():
+		return Usagef("--now cannot be used with --no-auth=public: others would think that its times are real")
+	case s.Delay.Max > s.MaxDelay:
+		return Usagef("--delay: %s is longer than --max-delay, which is %v", s.Delay, s.MaxDelay)
 	}
 	_, err := s.Answers.Form()
-	return cmp.Or(err, s.Simulation.check(), s.Repetition.check(s.NoAuth == NoAuthPublic), s.Routing.check())
+	return cmp.Or(err, s.Routing.check())
 }
 
 // origin matches "*" and serialized origins (RFC 6454, section 6.2), with or without a
@@ -109,17 +116,6 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 type Repetition struct {
 	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
 	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
-}
-
-// check returns an error if a setting has no meaning.
-func (r *Repetition) check(public bool) error {
-	switch {
-	case public && r.Seed != nil:
-		return Usagef("--seed cannot be used with --no-auth=public: others could predict new ids")
-	case public && !r.Now.IsZero():
-		return Usagef("--now cannot be used with --no-auth=public: others would think that its times are real")
-	}
-	return nil
 }
 
 // An Instant is a time that is typed as in RFC 3339, or as a date. The zero value is

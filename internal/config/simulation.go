@@ -24,14 +24,6 @@ type Simulation struct {
 // SimulateKey is the name of the rules in a configuration file.
 const SimulateKey = "simulate"
 
-// check returns an error if the settings contradict each other.
-func (s *Simulation) check() error {
-	if s.Delay.Max > s.MaxDelay {
-		return Usagef("--delay: %s is longer than --max-delay, which is %v", s.Delay, s.MaxDelay)
-	}
-	return nil
-}
-
 // Rules returns the rules for simulated answers in the file, and what is wrong with
 // them.
 func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
