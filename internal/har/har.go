@@ -293,11 +293,8 @@ func (r *Recording) add(e *entry) string {
 	isObject := !isList && len(e.path) == 1
 	l := r.list(name)
 	switch {
-	case e.Response.Status != 200, !plain.MatchString(name), name == "db", isObject && body.Kind() != '{', l != nil && l.object != isObject:
-		return ""
-	case !isObject && !r.distinct(records):
-		return ""
-	case isObject && r.wrapper(body) != "":
+	case e.Response.Status != 200, !plain.MatchString(name), name == "db", l != nil && l.object != isObject,
+		isObject && (body.Kind() != '{' || r.wrapper(body) != ""), !isObject && !r.distinct(records):
 		return ""
 	case l != nil && e.isEmbedded():
 		return "left out: records of " + name + " with others in them"
