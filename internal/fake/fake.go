@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +42,7 @@ const (
 func Make(tx *database.Tx, counts []Count, seed uint64, now time.Time) (map[string][]string, error) {
 	tx.Repeat(seed, now)
 	relations := tx.Snapshot().Relations(sampled)
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), tx: tx, now: now.UTC().Truncate(time.Minute), expressions: make(map[string]*syntax.Regexp)}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), tx: tx, now: now.UTC().Truncate(time.Minute)}
 	made := make(map[string][]string)
 	for _, c := range Order(counts, relations) {
 		if err := g.begin(c.Collection, relations); err != nil {
@@ -85,9 +84,8 @@ func Order(counts []Count, relations []database.Relation) (ordered []Count) {
 // A generator makes records, of one collection after the other.
 type generator struct {
 	*rand.Rand
-	tx          *database.Tx
-	now         time.Time
-	expressions map[string]*syntax.Regexp
+	tx  *database.Tx
+	now time.Time
 
 	collection string
 	rules      *schema.Rules

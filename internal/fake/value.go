@@ -171,13 +171,12 @@ func (g *generator) text(p *place) string {
 
 // match returns a string that an expression matches, apart from its assertions.
 func (g *generator) match(expression string) string {
-	if g.expressions[expression] == nil {
-		g.expressions[expression], _ = syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
-	}
-	return g.walk(nil, g.expressions[expression])
+	re, _ := syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
+	return g.walk(re)
 }
 
-func (g *generator) walk(b []byte, re *syntax.Regexp) string {
+func (g *generator) walk(re *syntax.Regexp) string {
+	var b []byte
 	least, most, subs := 1, 1, re.Sub
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -201,7 +200,7 @@ func (g *generator) walk(b []byte, re *syntax.Regexp) string {
 	}
 	for range least + g.IntN(most-least+1) {
 		for _, sub := range subs {
-			b = append(b, g.walk(nil, sub)...)
+			b = append(b, g.walk(sub)...)
 		}
 	}
 	return string(b)
