@@ -11,24 +11,22 @@ import (
 func Plain(err error) string {
 	text := err.Error()
 	for _, w := range plainWords {
-		text = w.parser.ReplaceAllString(text, w.ours)
+		text = regexp.MustCompile(w[0]).ReplaceAllString(text, w[1])
 	}
 	return text
 }
 
-var plainWords = []struct {
-	parser *regexp.Regexp
-	ours   string
-}{
-	{regexp.MustCompile(`^expected "(<.*>)"`), `missing $1`},
-	{regexp.MustCompile(`: expected \S+ value but got .*`), ` needs a value`},
-	{regexp.MustCompile(`expected a valid \d+ bit int but got (".*")`), `$1 is not a whole number`},
-	{regexp.MustCompile(`expected a valid \d+ bit uint but got (".*")`), `$1 is not 0 or a positive whole number`},
-	{regexp.MustCompile(`expected duration but got (".*?").*`), `$1 is not a time such as 30s or 5m`},
-	{regexp.MustCompile(`^unexpected argument \S+\.json$`), `$0: there can be only one file; to serve several as one database, put them into a folder`},
-	{regexp.MustCompile(`^(unknown flag -\w), did you mean .*`), `$1`}, // any letter is as near as another
-	{regexp.MustCompile(`^(unknown flag \S+), did you mean `), `$1; did you mean `},
-	{regexp.MustCompile(`"(--[\w-]+)"`), `$1`},
+// plainWords are expressions that match messages of the parser, each with what replaces it.
+var plainWords = [][2]string{
+	{`^expected "(<.*>)"`, `missing $1`},
+	{`: expected \S+ value but got .*`, ` needs a value`},
+	{`expected a valid \d+ bit int but got (".*")`, `$1 is not a whole number`},
+	{`expected a valid \d+ bit uint but got (".*")`, `$1 is not 0 or a positive whole number`},
+	{`expected duration but got (".*?").*`, `$1 is not a time such as 30s or 5m`},
+	{`^unexpected argument \S+\.json$`, `$0: there can be only one file; to serve several as one database, put them into a folder`},
+	{`^(unknown flag -\w), did you mean .*`, `$1`}, // any letter is as near as another
+	{`^(unknown flag \S+), did you mean `, `$1; did you mean `},
+	{`"(--[\w-]+)"`, `$1`},
 }
 
 // A UsageError is about the flags, the variables or the files that they name.

@@ -31,12 +31,10 @@ type File struct {
 func Read(args []string, getenv func(string) string) (*File, error) {
 	name := cmp.Or(configNamed(args), getenv("PICKUP_CONFIG"))
 	if name == "" {
-		var found []string
-		for _, n := range []string{"pickup.toml", "pickup.json"} {
-			if _, err := os.Stat(n); err == nil {
-				found = append(found, n)
-			}
-		}
+		found := slices.DeleteFunc([]string{"pickup.toml", "pickup.json"}, func(n string) bool {
+			_, err := os.Stat(n)
+			return err != nil
+		})
 		switch len(found) {
 		case 0:
 			return &File{}, nil
