@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,9 +83,7 @@ func (s *service) banner() string {
 		case name == "" || name == "_": // they have no URL
 		case kind == storage.Array:
 			fmt.Fprintf(t, "  %s\t%s\n", api+url.PathEscape(name), spell.Count(snap.Len(name), "record"))
-			if first == "" && plainName.MatchString(name) {
-				first = name
-			}
+			first = cmp.Or(first, url.PathEscape(name))
 		case kind == storage.Object:
 			fmt.Fprintf(t, "  %s\tone object\n", api+url.PathEscape(name))
 		}
@@ -106,8 +104,8 @@ func (s *service) banner() string {
 		if s.Secure() { // the certificate is not for this address
 			insecure = " --insecure"
 		}
-		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s%s\n",
-			shellWord(s.users.User), s.users.Password, insecure, api, first)
+		fmt.Fprintf(&b, "No password is set, so one was generated for this run. Try:\n  curl -u %s:%s%s %s\n",
+			shellWord(s.users.User), s.users.Password, insecure, shellWord(api+first))
 		fmt.Fprintf(&b, "To use your own, set PICKUP_PASSWORD (and PICKUP_USER)%s.\n", s.insteadOfPassword())
 	}
 	return b.String()
@@ -191,9 +189,6 @@ func (s *service) networkURLs() (all []string) {
 	}
 	return all
 }
-
-// plainName matches names that need no escape in a URL or on a command line.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // private returns the files and folders of the service that it does not serve.
 func (s *service) private() []string {
