@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,10 +28,13 @@ type initCommand struct {
 	config.IDConvention
 }
 
-// starter has the database and the schema that init makes from nothing.
-//
-//go:embed starter
-var starter embed.FS
+// The database and the schema that init makes from nothing.
+var (
+	//go:embed starter/db.json
+	starterData []byte
+	//go:embed starter/db.schema.json
+	starterRules []byte
+)
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
 	path := config.FileArgument{File: c.File}.Path(e.Sources)
@@ -59,8 +62,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		if err := createDatabase(ctx, e, path, rules); err != nil {
 			return err
 		}
-	}
-	if !made && rules != nil {
+	} else if rules != nil {
 		file, _ := lint.SchemaPath(path, "")
 		fmt.Fprintf(e.stdout, "%s and %s exist already\n", path, file)
 	}
@@ -111,11 +113,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	text, file := initial(path), ""
 	if rules == nil {
 		file, _ = lint.SchemaPath(path, "")
-		var err error
-		if text, err = starter.ReadFile("starter/db.json"); err != nil {
-			return err
-		}
-		text = bytes.Replace(text, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
+		text = bytes.Replace(starterData, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
 	}
 	store, err := openFile(ctx, e, path, filestore.Options{Initial: text})
 	if err != nil {
@@ -134,11 +132,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	if rules != nil {
 		return nil
 	}
-	first, err := starter.ReadFile("starter/db.schema.json")
-	if err != nil {
-		return err
-	}
-	if err := filestore.WriteFile(file, first, false); err != nil {
+	if err := filestore.WriteFile(file, starterRules, false); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: created, with rules to start from\n", file)
