@@ -32,22 +32,19 @@ type logs struct {
 func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
 	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked it
-	people := terminal && s.LogFormat == "auto"
-	logger := func(w io.Writer) *slog.Logger {
-		o := &slog.HandlerOptions{Level: level}
-		if s.LogFormat == "text" {
-			return slog.New(slog.NewTextHandler(w, o))
-		}
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	out := newBuffer(w)
-	l := logs{out: out, people: people}
-	switch {
-	case people:
+	// What is buffered is written each second: a request does not wait for its line.
+	out := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(forgiving{w}), Size: 64 << 10, FlushInterval: time.Second}
+	l := logs{out: out, people: terminal && s.LogFormat == "auto"}
+	if l.people {
 		l.log = slog.New(newTerminalHandler(unbuffered{out}, level, color))
 		l.access = slog.New(requestHandler{w: unbuffered{out}, level: level, color: color})
-	default:
-		l.log, l.access = logger(unbuffered{out}), logger(out)
+		return l
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if s.LogFormat == "text" {
+		l.log, l.access = slog.New(slog.NewTextHandler(unbuffered{out}, o)), slog.New(slog.NewTextHandler(out, o))
+	} else {
+		l.log, l.access = slog.New(slog.NewJSONHandler(unbuffered{out}, o)), slog.New(slog.NewJSONHandler(out, o))
 	}
 	return l
 }
@@ -56,12 +53,6 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// newBuffer returns a buffer of lines for w. It is written out each second, so that a request does
-// not wait for its line in the access log.
-func newBuffer(w io.Writer) *zapcore.BufferedWriteSyncer {
-	return &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(forgiving{w}), Size: 64 << 10, FlushInterval: time.Second}
 }
 
 // forgiving ignores errors: after one, a buffer would write nothing any more, but a full disk
