@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"pickup/internal/database"
@@ -20,10 +19,14 @@ func difference(old, now []storage.Collection) (changes []storage.Change) {
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	for _, c := range now {
-		before, after := keys(snaps[0], c.Name), keys(snaps[1], c.Name)
-		before = slices.DeleteFunc(before, func(key string) bool { _, err := snaps[1].Get(c.Name, key); return err != nil })
-		if whole[c.Name] || !slices.Equal(before, after[:min(len(before), len(after))]) {
-			whole[c.Name] = true
+		i := 0 // of the next record that was there before
+		for r := range snaps[0].All(c.Name) {
+			if _, err := snaps[1].Get(c.Name, r.ID); err == nil {
+				whole[c.Name] = whole[c.Name] || c.Elements[i].Key != r.ID
+				i++
+			}
+		}
+		if whole[c.Name] {
 			changes = append(changes, storage.Change{Collection: c.Name, Value: valueOf(c)})
 		}
 	}
@@ -33,14 +36,6 @@ func difference(old, now []storage.Collection) (changes []storage.Change) {
 		}
 	}
 	return changes
-}
-
-// keys returns the keys of the elements of a collection in their order.
-func keys(s *database.Snapshot, collection string) (keys []string) {
-	for r := range s.All(collection) {
-		keys = append(keys, r.ID)
-	}
-	return keys
 }
 
 // valueOf returns the value of a top-level field.
@@ -61,7 +56,7 @@ func databaseText(contents []storage.Collection) []byte {
 	var fields []string
 	for _, c := range contents {
 		value := string(valueOf(c))
-		if c.Kind == storage.Array && len(c.Elements) > 0 {
+		if len(c.Elements) > 0 {
 			var records []string
 			for _, e := range c.Elements {
 				records = append(records, string(rawjson.Compact(e.Value)))
