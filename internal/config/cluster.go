@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"os"
@@ -23,13 +22,10 @@ type ClusterReads struct {
 
 // Check returns an error if the files cannot be used.
 func (c ClusterAccess) Check(secure bool) error {
-	switch {
-	case !secure && cmp.Or(c.EtcdCACert, c.EtcdCert, c.EtcdKey) != "":
+	if !secure && c != (ClusterAccess{}) {
 		return Usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
-	case !secure:
-		return nil
 	}
-	_, err := c.Config()
+	_, err := c.Config() // without files it has no error
 	return err
 }
 
