@@ -1136,7 +1136,7 @@ func editsFlow(p *pageTest) {
 	p.clickText("Put back")
 	p.until(`document.querySelectorAll(".changes li")[1]?.textContent.includes("put back") && !document.querySelector(".nav [href='#/_/problems'] .n")`)
 	p.holds("Optician")
-	p.clickText("Undo") // of the toast
+	p.click(".toast:last-child button.quiet") // Undo, which the list has, too
 	p.until(`document.querySelector(".changes li:first-child")?.textContent.includes("undo of")`)
 
 	p.api("PATCH", "/schedules/5", `{"title": "Optician"}`, 200)
