@@ -244,11 +244,15 @@ func recordHAR(t *testing.T, api, page string, uris []string, dir string) []byte
 		await (await fetch("/v1/posts", { method: "POST", body: "{}" })).text(); return "done" })()`, chromedp.EvalAwaitPromise)); err != nil {
 		t.Fatal(err)
 	}
-	mu.Lock()
-	defer mu.Unlock()
+	mu.Lock() // not during the calls below: events wait for mu, and calls wait for events
+	ids, answered := slices.Clone(order), make(map[network.RequestID]exchange)
+	for id, x := range all {
+		answered[id] = *x
+	}
+	mu.Unlock()
 	var entries []any
-	for _, id := range order {
-		x := all[id]
+	for _, id := range ids {
+		x := answered[id]
 		if x.answer == nil || strings.HasSuffix(x.request.Request.URL, "favicon.ico") {
 			continue
 		}
