@@ -3,13 +3,17 @@ package lint_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"pickup/filestore"
@@ -17,6 +21,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // TestDatabase compares the findings in each testdata/*.txtar, which holds
@@ -130,5 +135,40 @@ func TestBroken(t *testing.T) {
 	}
 	if f, ok := lint.Broken(errors.New("no space left on device")); ok {
 		t.Errorf("an error about no text became %v", f)
+	}
+}
+
+// TestWatchManyWrites makes more writes than the database remembers, before the Watcher looks
+// again. They are no edit of the file, after which it gives memory back to the system.
+func TestWatchManyWrites(t *testing.T) {
+	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":"1"}]}`)), database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(n int) {
+		if _, err := db.Update(t.Context(), func(tx *database.Tx) error {
+			_, err := tx.Put(database.Replace, "posts", "1", jsontext.Value(fmt.Sprintf(`{"id":"1","n":%d}`, n)))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forced := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumForcedGC
+	}
+	go lint.Watch("db.json", nil, db, nil, slog.New(slog.DiscardHandler)).Run(t.Context())
+	before := forced()
+	for n := range 3000 {
+		write(n)
+	}
+	time.Sleep(1500 * time.Millisecond) // longer than reportAfter
+	for n := range 3000 {
+		write(n)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if n := forced() - before; n > 0 {
+		t.Errorf("%d times", n)
 	}
 }

@@ -45,8 +45,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.report()
 	for {
 		revisions, ok, more := w.db.Since(rev)
-		edited := !ok // possibly
-		if !ok {
+		edited, unknown := false, !ok // more has changed than the database remembers
+		if unknown {
 			rev = w.db.Snapshot().Rev()
 		}
 		for _, r := range revisions {
@@ -64,7 +64,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		switch {
 		case edited:
 			more, due = nil, time.After(reportAfter)
-		case len(revisions) > 0:
+		case unknown, len(revisions) > 0:
 			more, due = nil, time.After(max(reportAfter, time.Until(next)))
 		}
 		select {
@@ -75,11 +75,13 @@ func (w *Watcher) Run(ctx context.Context) {
 			return
 		}
 		begin := time.Now()
-		if edited {
+		if edited || unknown {
 			w.report()
-			debug.FreeOSMemory() // the load of a large file leaves several times its size
 		} else {
 			w.Linter.List(0, 0)
+		}
+		if edited {
+			debug.FreeOSMemory() // the load of a large file leaves several times its size
 		}
 		next = time.Now().Add(10 * time.Since(begin))
 	}
