@@ -82,6 +82,9 @@ func (s style) layMembers(l, model *list, ex examples) {
 			}
 		}
 		it.setColon(colon(mark))
+		if c := it.value[0]; c != '{' && c != '[' {
+			continue // a scalar keeps its spelling
+		}
 		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name()))
 	}
 }

@@ -46,6 +46,12 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
+	if slices.EqualFunc(o.items, n.items, func(a, b item) bool { return bytes.Equal(a.name(), b.name()) }) { // as after most PATCHes
+		for i := range o.items {
+			changed = s.mergeMember(&o.items[i], n.items[i].value, ex) || changed
+		}
+		return changed
+	}
 	old := *o
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0
@@ -68,11 +74,9 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		})
 	}
 	for i := range o.items {
-		it := &o.items[i]
-		if j := n.place(string(it.name())); j >= 0 && old.place(string(it.name())) >= 0 {
-			was := it.value
-			it.value = s.at(it.gap, s.flat).merge(was, n.items[j].value, ex.member(it.name()))
-			changed = changed || !bytes.Equal(it.value, was)
+		name := string(o.items[i].name())
+		if j := n.place(name); j >= 0 && old.place(name) >= 0 {
+			changed = s.mergeMember(&o.items[i], n.items[j].value, ex) || changed
 		}
 	}
 	if len(o.items) > len(n.items) {
@@ -80,6 +84,15 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		o.remove(func(i int) bool { return n.place(string(o.items[i].name())) < 0 })
 	}
 	return changed
+}
+
+// mergeMember gives a member the value v. It reports whether the member changed.
+func (s style) mergeMember(it *item, v []byte, ex examples) bool {
+	was := it.value
+	if !bytes.Equal(was, v) {
+		it.value = s.at(it.gap, s.flat).merge(was, v, ex.member(it.name()))
+	}
+	return !bytes.Equal(it.value, was)
 }
 
 // mergeElements gives the array o the elements of n. They are merged into their
