@@ -134,7 +134,7 @@ func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 		u.Path = nowhere
 	}
 	u.RawPath, u.RawQuery = path, query
-	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, p))
+	r = r.WithContext(placed{r.Context(), p})
 	r.URL = &u
 	return r
 }

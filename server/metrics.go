@@ -67,12 +67,16 @@ type seriesKey struct {
 // in the vectors.
 func (m *Metrics) series(route, method string, status int) series {
 	key := seriesKey{route, method, status}
-	if s, ok := m.seen.Load(key); ok {
-		return s.(series)
+	m.mu.RLock()
+	s, ok := m.seen[key]
+	m.mu.RUnlock()
+	if !ok {
+		code := strconv.Itoa(status)
+		s = series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
+		m.mu.Lock()
+		m.seen[key] = s
+		m.mu.Unlock()
 	}
-	code := strconv.Itoa(status)
-	s := series{m.requests.WithLabelValues(route, method, code), m.durations.WithLabelValues(route, method, code)}
-	m.seen.Store(key, s)
 	return s
 }
 

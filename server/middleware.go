@@ -98,7 +98,9 @@ func (s *server) observe(c *gin.Context) {
 	// Deferred, so that an aborted answer is observed as well.
 	defer func() {
 		o := outcome{start: start, took: time.Since(start), status: c.Writer.Status(), bytes: max(c.Writer.Size(), 0)}
-		o.problem, _ = c.Keys[problemKey].(*problem.Problem)
+		if o.status >= http.StatusBadRequest {
+			o.problem, _ = c.Keys[problemKey].(*problem.Problem)
+		}
 		if isSimulated(c) {
 			o.simulated = c.Writer.Header().Get(simulatedHeader)
 			if strings.Contains(o.simulated, "fault=") { // the connection was cut

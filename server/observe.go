@@ -30,7 +30,9 @@ type Metrics struct {
 	undrained prometheus.Counter
 	sessions  prometheus.Gauge
 	simulated *prometheus.CounterVec
-	seen      sync.Map // series by seriesKey
+
+	mu   sync.RWMutex
+	seen map[seriesKey]series // guarded by mu
 }
 
 // Buckets of histograms: seconds, from a sync of the fastest disk to a timeout, and
@@ -55,6 +57,7 @@ func NewMetrics() *Metrics {
 		return auto.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	return &Metrics{
+		seen:      make(map[seriesKey]series),
 		registry:  registry,
 		handler:   promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		requests:  counter("pickup_http_requests_total", "Answered requests.", "route", "method", "code"),

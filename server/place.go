@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"path"
@@ -31,12 +32,17 @@ type place struct {
 	path    string // as sent, without the session, escaped
 }
 
-type placeKey struct{}
+// A placed context is the one that the front gives to a request with a place.
+type placed struct {
+	context.Context
+	place *place
+}
 
-// placeOf returns the place of a request, nil if the front has not changed it.
+// placeOf returns the place of a request, nil if the front has not changed it. The placed
+// context is the outermost, so that it is found without a search.
 func placeOf(r *http.Request) *place {
-	p, _ := r.Context().Value(placeKey{}).(*place)
-	return p
+	p, _ := r.Context().(placed)
+	return p.place
 }
 
 // sentURL returns the URL of a request as the client has sent it.

@@ -66,8 +66,10 @@ func (req *request) serve(choices []*route) error {
 	if method == http.MethodOptions {
 		return req.sendOptions(route)
 	}
-	if p := req.refuseWrites(); p != nil && !isSafe(method) && !route.reads {
-		return p.With("Allow", route.allow(true))
+	if !isSafe(method) && !route.reads {
+		if p := req.refuseWrites(); p != nil {
+			return p.With("Allow", route.allow(true))
+		}
 	}
 	if err := req.checkParameters(route); err != nil {
 		return err
