@@ -71,7 +71,12 @@ func PartOf(pieces ...[]byte) Part {
 		size += len(b)
 	}
 	for i, poly := range polynomials {
-		p.shifts[i] = power(8*size, poly)
+		p.shifts[i] = 1 << 31
+		for n, k := 8*size, 0; n > 0; n, k = n>>1, k+1 {
+			if n&1 != 0 {
+				p.shifts[i] = multiply(p.shifts[i], squares[i][k], poly)
+			}
+		}
 	}
 	return p
 }
@@ -89,14 +94,13 @@ func multiply(a, b, poly uint32) (product uint32) {
 	return product
 }
 
-// power returns x to the power of n modulo poly.
-func power(n int, poly uint32) uint32 {
-	result, x := uint32(1)<<31, uint32(1)<<30 // x to the power of 0, and of 1
-	for ; n > 0; n >>= 1 {
-		if n&1 != 0 {
-			result = multiply(result, x, poly)
+// squares has x to the power of 1, 2, 4, 8 and so on modulo each of the polynomials.
+var squares = func() (list [2][64]uint32) {
+	for i, poly := range polynomials {
+		list[i][0] = 1 << 30
+		for k := range 63 {
+			list[i][k+1] = multiply(list[i][k], list[i][k], poly)
 		}
-		x = multiply(x, x, poly)
 	}
-	return result
-}
+	return list
+}()
