@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -21,6 +22,45 @@ func add(ctx context.Context, db *database.DB) error {
 		return err
 	})
 	return err
+}
+
+// TestGather lets callers write again as soon as they have their answers. All of them are in
+// each group, not one half in turn with the other. A caller that comes alone does not wait.
+func TestGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, times, took = 8, 10, 32 * time.Millisecond
+		s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
+		db := open(t, s)
+		commits := 0
+		s.commit = func(storage.Rev, []storage.Change) error {
+			commits++
+			time.Sleep(took)
+			return nil
+		}
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() {
+				for range times {
+					if err := add(t.Context(), db); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if commits > times+2 {
+			t.Errorf("%d callers wrote %d times in %d commits", callers, times, commits)
+		}
+		for _, gathers := range []time.Duration{took / 32, 0} { // the first still waits for the others
+			start := time.Now()
+			if err := add(t.Context(), db); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(start) - took; waited != gathers {
+				t.Errorf("a single caller waited %v before the commit, want %v", waited, gathers)
+			}
+		}
+	})
 }
 
 // TestOrder checks that a change is durable, then visible, then reported to
