@@ -204,11 +204,15 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 // appendSpelled appends the record v. If the schema has several spellings of a
 // field, the answer has the one in sent.
 func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
+	aliases := req.db.Schema().Member(collection).Aliases
+	if len(aliases) == 0 {
+		return append(dst, v...)
+	}
 	spelled := make(map[string]string) // by canonical name
 	own := make(map[string]bool)       // names that are not aliases
 	for quoted := range rawjson.Members(sent) {
 		name := rawjson.Unquote(quoted)
-		if canonical, ok := req.db.Schema().Member(collection).Aliases[name]; ok {
+		if canonical, ok := aliases[name]; ok {
 			spelled[canonical] = name
 		} else {
 			own[name] = true
