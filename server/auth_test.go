@@ -74,7 +74,7 @@ func TestUsers(t *testing.T) {
 		{user: "fritz", password: "a b"},
 		{user: "", password: ""},
 	} {
-		account, pause := a.Check(here, c.user, c.password)
+		account, pause := login(a, here, c.user, c.password)
 		if account != nil != c.ok || pause != 0 {
 			t.Errorf("%q %q: %v, %v", c.user, c.password, account, pause)
 		}
@@ -87,7 +87,7 @@ func TestBcryptLength(t *testing.T) {
 	long := strings.Repeat("7", 72)
 	a := auth.New(usersOf(t, line(t, "anna", long)))
 	for password, want := range map[string]bool{long: true, long + "8": false, long[:71]: false} {
-		if account, _ := a.Check(here, "anna", password); account != nil != want {
+		if account, _ := login(a, here, "anna", password); account != nil != want {
 			t.Errorf("%d bytes: %v", len(password), account)
 		}
 	}
@@ -155,7 +155,7 @@ func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
 		check := func(remote, user, password string) (bool, time.Duration) {
-			account, pause := a.Check(remote, user, password)
+			account, pause := login(a, remote, user, password)
 			return account != nil, pause
 		}
 		want := func(remote, user, password string, ok bool, pause time.Duration) {
@@ -203,44 +203,44 @@ func TestRemember(t *testing.T) {
 		a := auth.New(usersOf(t, anna))
 		throttled := func() {
 			for range 20 {
-				a.Check(here, "anna", "wrong")
+				login(a, here, "anna", "wrong")
 			}
 		}
-		if account, _ := a.Check(here, "anna", "x"); account == nil {
+		if account, _ := login(a, here, "anna", "x"); account == nil {
 			t.Fatal("the right password is refused")
 		}
 		time.Sleep(5*time.Minute - time.Second)
 		a.SetUsers(usersOf(t, line(t, "bert", "y")+anna))
 		throttled() // what passes now is remembered
-		if account, _ := a.Check(here, "anna", "x"); account == nil {
+		if account, _ := login(a, here, "anna", "x"); account == nil {
 			t.Error("forgotten too early")
 		}
 		time.Sleep(time.Second + 1)
 		throttled()
-		if account, pause := a.Check(here, "anna", "x"); account != nil || pause == 0 {
+		if account, pause := login(a, here, "anna", "x"); account != nil || pause == 0 {
 			t.Error("remembered for too long")
 		}
 		time.Sleep(time.Hour)
-		if account, _ := a.Check(here, "anna", "x"); account == nil || account.ReadOnly {
+		if account, _ := login(a, here, "anna", "x"); account == nil || account.ReadOnly {
 			t.Fatalf("the right password: %v", account)
 		}
 		a.SetUsers(usersOf(t, strings.TrimSpace(anna)+":read-only\n"))
 		throttled()
-		if account, _ := a.Check(here, "anna", "x"); account != nil {
+		if account, _ := login(a, here, "anna", "x"); account != nil {
 			t.Error("remembered although the line has changed")
 		}
 		time.Sleep(time.Minute)
-		if account, _ := a.Check(here, "anna", "x"); account == nil || !account.ReadOnly {
+		if account, _ := login(a, here, "anna", "x"); account == nil || !account.ReadOnly {
 			t.Errorf("a user who may only read: %v", account)
 		}
 		throttled()
 		a.SetUsers(usersOf(t, line(t, "anna", "new")))
 		time.Sleep(time.Minute)
-		if account, _ := a.Check(here, "anna", "x"); account != nil {
+		if account, _ := login(a, here, "anna", "x"); account != nil {
 			t.Error("the former password passes")
 		}
 		time.Sleep(time.Minute)
-		if account, _ := a.Check(here, "anna", "new"); account == nil {
+		if account, _ := login(a, here, "anna", "new"); account == nil {
 			t.Error("the new password is refused")
 		}
 	})
@@ -273,7 +273,7 @@ func TestThrottleAtOnce(t *testing.T) {
 			a := auth.New(users)
 			together := func(int) string { return here }
 			for range 20 {
-				a.Check(here, "anna", "wrong")
+				login(a, here, "anna", "wrong")
 				time.Sleep(time.Minute)
 			}
 			for range 5 {
@@ -300,7 +300,7 @@ func TestFirstLogins(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			if account, pause := a.Check(here, fmt.Sprint("user", i), "x"); account == nil {
+			if account, pause := login(a, here, fmt.Sprint("user", i), "x"); account == nil {
 				t.Errorf("user %d: refused, with a pause of %v", i, pause)
 			}
 		})
@@ -315,7 +315,7 @@ func TestRevoke(t *testing.T) {
 	a := auth.New(usersOf(t, anna+bert+carl))
 	open := make(map[string]<-chan struct{})
 	for user, password := range map[string]string{"anna": "x", "bert": "y", "carl": "z"} {
-		account, _ := a.Check(here, user, password)
+		account, _ := login(a, here, user, password)
 		open[user] = account.Revoked()
 	}
 	for i, step := range []struct {
@@ -348,7 +348,7 @@ func atOnce(t *testing.T, a *auth.Verifier, n int, from, password func(i int) st
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			account, pause := a.Check(from(i), "anna", password(i))
+			account, pause := login(a, from(i), "anna", password(i))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -442,4 +442,13 @@ func TestUnauthenticatedBody(t *testing.T) {
 			t.Errorf("%q: %s, close %v", c.head, resp.Status, resp.Close)
 		}
 	}
+}
+
+// login checks the credentials of a user from a remote address.
+func login(v *auth.Verifier, remote, user, password string) (*auth.Account, time.Duration) {
+	account, pause, err := v.Check(remote, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	if err != nil {
+		panic(err) // of this test's own making
+	}
+	return account, pause
 }

@@ -51,12 +51,9 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, problem.NoCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
 		return
 	}
-	user, password, ok := c.Request.BasicAuth()
-	if !ok || len(values) > 1 {
+	switch account, pause, err := s.Auth.Check(c.Request.RemoteAddr, values[0]); {
+	case err != nil || len(values) > 1:
 		s.fail(c, problem.NoCredentials("The Authorization header must be Basic and the Base64 of user:password."))
-		return
-	}
-	switch account, pause := s.Auth.Check(c.Request.RemoteAddr, user, password); {
 	case pause > 0:
 		// The answer does not depend on whether the credentials are right.
 		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
@@ -66,7 +63,7 @@ func (s *server) authenticate(c *gin.Context) {
 	default:
 		delete(c.Writer.Header(), "Connection")
 		if account.ReadOnly {
-			c.Set(readOnlyKey, user)
+			c.Set(readOnlyKey, account.Name)
 		}
 		if httpx.WantsStream(c.Request) {
 			c.Set(revokedKey, account.Revoked())

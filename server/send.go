@@ -247,15 +247,10 @@ func (w *recordingWriter) Write(b []byte) (int, error) {
 // keep keeps the beginning of a part of an answer, unless it is not JSON.
 func (w *recordingWriter) keep(b []byte) {
 	h := w.Header()
-	if t := h["Content-Type"]; len(t) == 0 || !strings.Contains(t[0], "json") || t[0] == openapi.ProblemType {
+	if t := httpx.Header(h, "Content-Type"); t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
 		return
 	}
-	tag := ""
-	//lint:ignore SA1008 setTag spells it as RFC 9110 does
-	if sent := h["ETag"]; len(sent) > 0 {
-		tag = sent[0]
-	}
-	w.log.Keep(w.answer, tag, b)
+	w.log.Keep(w.answer, httpx.Header(h, "ETag"), b)
 }
 
 func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }

@@ -193,9 +193,8 @@ func TestOneUser(t *testing.T) {
 		{user: "rut", password: "söme:thing"},
 		{user: "Ruth", password: "söme:thing"},
 		{user: "", password: ""},
-		{user: "ruth:söme", password: "thing"},
 	} {
-		account, pause := single("ruth", "söme:thing").Check("192.0.2.1:1", c.user, c.password)
+		account, pause := login(single("ruth", "söme:thing"), "192.0.2.1:1", c.user, c.password)
 		if account != nil != c.good || pause != 0 {
 			t.Errorf("%q with %q is not %v", c.user, c.password, c.good)
 		}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,6 +24,13 @@ func TestThrottleRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := New(users)
+		login := func(user, password string) (*Account, time.Duration) {
+			account, pause, err := v.Check("192.0.2.1:80", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+			if err != nil {
+				t.Error(err)
+			}
+			return account, pause
+		}
 		for range cap(v.slots) { // all are checked at the same time
 			v.slots <- struct{}{}
 		}
@@ -30,7 +38,7 @@ func TestThrottleRight(t *testing.T) {
 		for i := range n {
 			all.Go(func() {
 				name := fmt.Sprintf("user%d", i)
-				if account, pause := v.Check("192.0.2.1:80", name, strings.Repeat(name, 3)); account == nil {
+				if account, pause := login(name, strings.Repeat(name, 3)); account == nil {
 					t.Errorf("%s with the right password has to wait %v", name, pause)
 				}
 			})
@@ -42,7 +50,7 @@ func TestThrottleRight(t *testing.T) {
 		all.Wait()
 		paused := time.Duration(0)
 		for i := range freeFailures + 2 {
-			_, paused = v.Check("192.0.2.1:80", "user1", fmt.Sprint("wrong", i))
+			_, paused = login("user1", fmt.Sprint("wrong", i))
 		}
 		if paused <= 0 {
 			t.Errorf("%d wrong passwords are checked", freeFailures+2)

@@ -94,7 +94,7 @@ func ReadOnly(line string) string { return line + readOnlySuffix }
 
 func (u *Users) add(name, line string, h hash, readOnly bool) {
 	u.names = append(u.names, name)
-	u.byName[name] = &user{Account{readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
+	u.byName[name] = &user{Account{name, readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
 }
 
 // verify reports whether the credentials are right. The password of an unknown

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/netip"
 	"runtime"
 	"sync"
@@ -31,10 +33,10 @@ const (
 // meanwhile.
 type Verifier struct {
 	users    atomic.Pointer[Users]
-	setting  sync.Mutex                      // held by SetUsers
-	key      [32]byte                        // of marks
-	marks    *ttlcache.Cache[mark, struct{}] // of credentials that were right; wrong ones are not kept
-	checks   singleflight.Group              // by mark: equal credentials share one check
+	setting  sync.Mutex                   // held by SetUsers
+	key      [32]byte                     // of marks
+	marks    *ttlcache.Cache[mark, *user] // of credentials that were right; wrong ones are not kept
+	checks   singleflight.Group           // by mark and user: equal credentials share one check
 	throttle *throttle
 	queue    chan struct{} // one for each check that waits or runs
 	slots    chan struct{} // one for each check that runs
@@ -42,6 +44,7 @@ type Verifier struct {
 
 // An Account is what a user may do.
 type Account struct {
+	Name     string
 	ReadOnly bool          // change nothing
 	revoked  chan struct{} // closed by SetUsers
 }
@@ -50,23 +53,14 @@ type Account struct {
 // accepted, or the user may do something else.
 func (a *Account) Revoked() <-chan struct{} { return a.revoked }
 
-// A mark is a hash of credentials and of the user's line, keyed with random bytes of this
-// process: neither a password nor a hash that could be attacked offline is kept, and
-// another line makes another mark. (Marks never leave the process, so the length extension
-// that HMAC guards against is not a concern.)
+// A mark is a hash of an Authorization header, keyed with random bytes of this process:
+// neither a password nor a hash that could be attacked offline is kept. (Marks never leave the
+// process, so the length extension that HMAC guards against is not a concern.)
 type mark [sha256.Size]byte
 
-// mark returns the mark of a user, who may be unknown and whose name has no colon, and a
-// password.
-func (v *Verifier) mark(known *user, name, password string) mark {
-	var line [sha256.Size]byte
-	if known != nil {
-		line = known.line
-	}
+func (v *Verifier) mark(authorization string) mark {
 	var room [256]byte // spares most calls an allocation
-	b := append(append(room[:0], v.key[:]...), line[:]...)
-	b = append(append(append(b, name...), ':'), password...)
-	return sha256.Sum256(b)
+	return sha256.Sum256(append(append(room[:0], v.key[:]...), authorization...))
 }
 
 // New returns a Verifier of the users.
@@ -75,7 +69,7 @@ func New(users *Users) *Verifier {
 	failing := ttlcache.New(ttlcache.WithTTL[netip.Prefix, *source](forgetAfter), ttlcache.WithCapacity[netip.Prefix, *source](maxSources),
 		ttlcache.WithDisableTouchOnHit[netip.Prefix, *source]())
 	v := &Verifier{throttle: &throttle{sources: failing}, queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n),
-		marks: ttlcache.New(ttlcache.WithTTL[mark, struct{}](verifiedFor), ttlcache.WithCapacity[mark, struct{}](maxVerified))}
+		marks: ttlcache.New(ttlcache.WithTTL[mark, *user](verifiedFor), ttlcache.WithCapacity[mark, *user](maxVerified), ttlcache.WithDisableTouchOnHit[mark, *user]())}
 	rand.Read(v.key[:]) // never fails
 	v.users.Store(users)
 	return v
@@ -100,24 +94,33 @@ func (v *Verifier) SetUsers(users *Users) {
 	}
 }
 
-// Check returns the account of the user, nil if the credentials are wrong. remote is
-// the address of the client, as in http.Request.RemoteAddr. A positive pause means that
-// the credentials were not checked, and how long the client should wait.
-func (v *Verifier) Check(remote, user, password string) (account *Account, pause time.Duration) {
-	user, password = norm.NFC.String(user), norm.NFC.String(password)
-	users := v.users.Load()
-	known := users.byName[user]
-	key := v.mark(known, user, password)
-	if !v.marks.Has(key) {
-		shared, err, _ := v.checks.Do(string(key[:]), func() (any, error) {
-			return v.verify(users, key, sourceOf(remote), user, password)
-		})
-		if err != nil {
-			return nil, shared.(time.Duration)
-		}
+// Check returns the account of the credentials in an Authorization header (RFC 7617), nil if
+// they are wrong. remote is the address of the client, as in http.Request.RemoteAddr. A
+// positive pause means that the credentials were not checked, and how long the client should
+// wait. The error is ErrMalformed.
+func (v *Verifier) Check(remote, authorization string) (account *Account, pause time.Duration, err error) {
+	key, users := v.mark(authorization), v.users.Load()
+	if kept := v.marks.Get(key); kept != nil && users.byName[kept.Value().Name] == kept.Value() {
+		return &kept.Value().Account, 0, nil
 	}
-	return &known.Account, 0
+	name, password, ok := (&http.Request{Header: http.Header{"Authorization": {authorization}}}).BasicAuth()
+	if !ok {
+		return nil, 0, ErrMalformed
+	}
+	name, password = norm.NFC.String(name), norm.NFC.String(password)
+	known := users.byName[name]
+	shared, err, _ := v.checks.Do(fmt.Sprintf("%s %p", key, known), func() (any, error) {
+		return v.verify(users, key, sourceOf(remote), name, password)
+	})
+	if err != nil {
+		return nil, shared.(time.Duration), nil
+	}
+	return &known.Account, 0, nil
 }
+
+// ErrMalformed is the error for a header that is not Basic, or whose Base64 is not of a user
+// and a password with a colon in between.
+var ErrMalformed = errors.New("not Basic and the Base64 of user:password")
 
 var errWrong = errors.New("the credentials are wrong, or were not checked")
 
@@ -139,6 +142,6 @@ func (v *Verifier) verify(users *Users, key mark, from netip.Prefix, user, passw
 		return 0, errWrong
 	}
 	v.throttle.succeeded(from)
-	v.marks.Set(key, struct{}{}, ttlcache.DefaultTTL)
+	v.marks.Set(key, users.byName[user], ttlcache.DefaultTTL)
 	return 0, nil
 }

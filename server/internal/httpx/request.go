@@ -21,8 +21,7 @@ func RequestID(r *http.Request) string {
 	if id := Header(r.Header, RequestIDHeader); 0 < len(id) && len(id) <= 128 && strings.Trim(id, requestIDChars) == "" {
 		return id
 	}
-	id := strconv.AppendUint(make([]byte, 0, 26), rand.Uint64(), 36) // the id is no secret
-	return string(strconv.AppendUint(id, rand.Uint64(), 36))
+	return strconv.FormatUint(rand.Uint64(), 36) // the id is no secret
 }
 
 // Header returns the first value of a header, like http.Header.Get. The name must be in
