@@ -17,14 +17,18 @@ func (b *bench) generate() error {
 		return nil
 	}
 	r := b.row(name, "s of CPU", target{most: 1.5})
-	path := filepath.Join(b.work, "made.json")
+	dir := filepath.Join(b.work, "made")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "db.json")
 	for range b.times(r) {
-		for from, to := range map[string]string{"db.json": path, "db.schema.json": filepath.Join(b.work, "made.schema.json")} {
-			text, err := os.ReadFile(from)
+		for _, file := range []string{"db.json", "db.schema.json"} {
+			text, err := os.ReadFile(file)
 			if err != nil {
 				return err
 			}
-			if err := save(to, string(text)); err != nil {
+			if err := save(filepath.Join(dir, file), string(text)); err != nil {
 				return err
 			}
 		}

@@ -20,6 +20,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -116,15 +117,14 @@ func run(c config) error {
 		return err
 	}
 	defer os.RemoveAll(b.work)
+	var failed error // the others are measured all the same
 	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
-		if err := part(); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, part())
 	}
 	text := b.report()
 	fmt.Print(text)
-	if c.out == "" {
-		return nil
+	if c.out != "" {
+		failed = errors.Join(failed, os.WriteFile(c.out, []byte(text), 0o644))
 	}
-	return os.WriteFile(c.out, []byte(text), 0o644)
+	return failed
 }
