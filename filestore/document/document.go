@@ -248,7 +248,7 @@ func blockOf(memo *atomic.Pointer[any], elems iter.Seq[element]) *block {
 	if kept := memo.Load(); kept != nil {
 		return (*kept).(*block)
 	}
-	b, size := new(block), 0
+	b, size := &block{runs: make(Runs, 0, 32)}, 0 // as most blocks have elements
 	for e := range elems {
 		b.runs.add(e.text)
 		size += len(e.text)
