@@ -34,7 +34,7 @@ type mergeCommand struct {
 }
 
 func (c *mergeCommand) run(ctx context.Context, e *environment) error {
-	debug.SetGCPercent(50) // a large file is in memory several times
+	debug.SetGCPercent(80) // a large file is in memory several times
 	m := &merge{e: e, path: cmp.Or(c.Path, c.Ours)}
 	stops, text, err := c.merge(m)
 	if err != nil {

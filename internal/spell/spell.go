@@ -52,11 +52,13 @@ func NearName(name string, known []string) string {
 			return k
 		}
 	}
+	n := utf8.RuneCountInString(name)
 	for _, k := range known {
-		if max(len(name)-len(k), len(k)-len(name)) > utf8.UTFMax { // as most are
-			continue
+		m := utf8.RuneCountInString(k)
+		if m < 5 || n < m-1 || n > m+1 || name[0] != k[0] && name[len(name)-1] != k[len(k)-1] { // as most are
+			continue // one error does not change both ends
 		}
-		if utf8.RuneCountInString(k) >= 5 && distance(name, k) == 1 && letters(name) != letters(k) {
+		if distance(name, k) == 1 && letters(name) != letters(k) {
 			return k
 		}
 	}
