@@ -195,6 +195,29 @@ func TestThrottle(t *testing.T) {
 	})
 }
 
+// TestTwoCredentials sends two Authorization headers. They are malformed, and not attempts to
+// log in.
+func TestTwoCredentials(t *testing.T) {
+	_, h := open(t, `{"posts":[]}`, server.Options{Auth: single("ruth", "secret")})
+	status := func(passwords ...string) int {
+		r := httptest.NewRequest("GET", "/posts", nil)
+		for _, p := range passwords {
+			r.Header.Add("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("ruth:"+p)))
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range 30 {
+		if got := status("wrong", "secret"); got != 401 {
+			t.Fatal(got)
+		}
+	}
+	if got := status("secret"); got != 200 {
+		t.Errorf("%d after headers that were malformed", got)
+	}
+}
+
 // TestRemember checks that verified credentials are remembered for five minutes,
 // or until the line of their user changes.
 func TestRemember(t *testing.T) {

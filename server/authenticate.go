@@ -51,8 +51,8 @@ func (s *server) authenticate(c *gin.Context) {
 		s.fail(c, problem.NoCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
 		return
 	}
-	switch account, pause, err := s.Auth.Check(c.Request.RemoteAddr, values[0]); {
-	case err != nil || len(values) > 1:
+	switch account, pause, err := s.Auth.Check(c.Request.RemoteAddr, strings.Join(values, ", ")); { // two are malformed
+	case err != nil:
 		s.fail(c, problem.NoCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 	case pause > 0:
 		// The answer does not depend on whether the credentials are right.

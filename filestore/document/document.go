@@ -248,13 +248,16 @@ func blockOf(memo *atomic.Pointer[any], elems iter.Seq[element]) *block {
 	if kept := memo.Load(); kept != nil {
 		return (*kept).(*block)
 	}
-	b, size := &block{runs: make(Runs, 0, 32)}, 0 // as most blocks have elements
+	runs, size := make(Runs, 0, 32), 0 // most blocks have 32 elements
 	for e := range elems {
-		b.runs.add(e.text)
+		runs.add(e.text)
 		size += len(e.text)
 	}
-	if len(b.runs) > 1 && size <= maxJoined {
-		b.runs = Runs{bytes.Join(b.runs, nil)} // unlike slices.Concat it clears no memory
+	b := new(block)
+	if len(runs) > 1 && size <= maxJoined {
+		b.runs = Runs{bytes.Join(runs, nil)} // unlike slices.Concat it clears no memory
+	} else {
+		b.runs = slices.Clone(runs) // mostly one, of a file as it was loaded
 	}
 	b.part = checksum.PartOf(b.runs...)
 	memo.Store(new(any(b)))

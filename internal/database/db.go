@@ -69,8 +69,8 @@ type DB struct {
 	queue []*update // guarded by mu; those that wait
 
 	lead  chan struct{} // has an element while a caller commits a group
-	group int           // owned by that caller; the size of the last group
-	took  time.Duration // owned by that caller; how long its commit took
+	group int           // owned by whoever holds lead; the size of the last group
+	took  time.Duration // owned by whoever holds lead; how long its commit took
 	write sync.Mutex    // held to change now
 }
 
@@ -271,7 +271,7 @@ func (db *DB) gather() {
 			return
 		}
 		before = waiting
-		time.Sleep(min(db.took/32, 5*time.Millisecond)) // a commit may have waited for an editor
+		time.Sleep(min(db.took/32, 5*time.Millisecond)) // the commit may have waited for somebody's edit
 	}
 }
 

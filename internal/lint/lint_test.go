@@ -139,9 +139,11 @@ func TestBroken(t *testing.T) {
 }
 
 // TestWatchManyWrites makes more writes than the database remembers, before the Watcher looks
-// again. They are no edit of the file, after which it gives memory back to the system.
+// again. They are no edit of the file, after which it gives memory back to the system; but an
+// edit among them is.
 func TestWatchManyWrites(t *testing.T) {
-	db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":"1"}]}`)), database.Options{})
+	store := storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":"1"}]}`))
+	db, err := database.Open(t.Context(), store, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,5 +172,21 @@ func TestWatchManyWrites(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	if n := forced() - before; n > 0 {
 		t.Errorf("%d times", n)
+	}
+	go db.Follow(t.Context())
+	write(0)
+	loaded := db.Baseline().Rev()
+	store.Edit(jsontext.Value(`{"posts":[{"id":"1","by":"hand"}]}`))
+	for end := time.Now().Add(10 * time.Second); db.Baseline().Rev() == loaded; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the edit is not loaded")
+		}
+	}
+	for n := range 3000 {
+		write(n)
+	}
+	time.Sleep(2500 * time.Millisecond) // two reports may be due
+	if forced() == before {
+		t.Error("an edit between many writes went unnoticed")
 	}
 }

@@ -40,13 +40,15 @@ const (
 // schema, until ctx is done. After other changes it only checks the database, but rests
 // ten times as long as the latest check took.
 func (w *Watcher) Run(ctx context.Context) {
-	rev, rules := w.db.Snapshot().Rev(), w.db.Schema()
+	rev, rules, base := w.db.Snapshot().Rev(), w.db.Schema(), w.db.Baseline().Rev()
 	var next time.Time // when the rest ends
 	w.report()
 	for {
+		last := base
+		base = w.db.Baseline().Rev()
 		revisions, ok, more := w.db.Since(rev)
-		edited, unknown := false, !ok // more has changed than the database remembers
-		if unknown {
+		edited := !ok && base != last
+		if !ok { // more has changed than the database remembers
 			rev = w.db.Snapshot().Rev()
 		}
 		for _, r := range revisions {
@@ -64,7 +66,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		switch {
 		case edited:
 			more, due = nil, time.After(reportAfter)
-		case unknown, len(revisions) > 0:
+		case !ok, len(revisions) > 0:
 			more, due = nil, time.After(max(reportAfter, time.Until(next)))
 		}
 		select {
@@ -75,13 +77,11 @@ func (w *Watcher) Run(ctx context.Context) {
 			return
 		}
 		begin := time.Now()
-		if edited || unknown {
+		if edited {
 			w.report()
+			debug.FreeOSMemory() // the load of a large file leaves several times its size
 		} else {
 			w.Linter.List(0, 0)
-		}
-		if edited {
-			debug.FreeOSMemory() // the load of a large file leaves several times its size
 		}
 		next = time.Now().Add(10 * time.Since(begin))
 	}

@@ -97,11 +97,13 @@ func (v *Verifier) SetUsers(users *Users) {
 // Check returns the account of the credentials in an Authorization header (RFC 7617), nil if
 // they are wrong. remote is the address of the client, as in http.Request.RemoteAddr. A
 // positive pause means that the credentials were not checked, and how long the client should
-// wait. The error is ErrMalformed.
+// wait. The only error is ErrMalformed.
 func (v *Verifier) Check(remote, authorization string) (account *Account, pause time.Duration, err error) {
 	key, users := v.mark(authorization), v.users.Load()
-	if kept := v.marks.Get(key); kept != nil && users.byName[kept.Value().Name] == kept.Value() {
-		return &kept.Value().Account, 0, nil
+	if kept := v.marks.Get(key); kept != nil {
+		if u := kept.Value(); users.byName[u.Name] == u {
+			return &u.Account, 0, nil
+		}
 	}
 	name, password, ok := (&http.Request{Header: http.Header{"Authorization": {authorization}}}).BasicAuth()
 	if !ok {
@@ -118,8 +120,8 @@ func (v *Verifier) Check(remote, authorization string) (account *Account, pause 
 	return &known.Account, 0, nil
 }
 
-// ErrMalformed is the error for a header that is not Basic, or whose Base64 is not of a user
-// and a password with a colon in between.
+// ErrMalformed is returned for a header that is not Basic, followed by the Base64 of
+// user:password.
 var ErrMalformed = errors.New("not Basic and the Base64 of user:password")
 
 var errWrong = errors.New("the credentials are wrong, or were not checked")
