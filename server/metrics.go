@@ -51,18 +51,6 @@ func (m *Metrics) measure(c *gin.Context, o *outcome) {
 	}
 }
 
-// series are the metrics of requests with the same labels.
-type series struct {
-	requests  prometheus.Counter
-	durations prometheus.Observer
-}
-
-// A seriesKey is the labels of a series.
-type seriesKey struct {
-	route, method string
-	status        int
-}
-
 // series returns the series with the labels. The cache is much faster than the lookup
 // in the vectors.
 func (m *Metrics) series(route, method string, status int) series {

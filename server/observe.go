@@ -35,6 +35,18 @@ type Metrics struct {
 	seen map[seriesKey]series // guarded by mu
 }
 
+// series are the metrics of requests with the same labels.
+type series struct {
+	requests  prometheus.Counter
+	durations prometheus.Observer
+}
+
+// A seriesKey is the labels of a series.
+type seriesKey struct {
+	route, method string
+	status        int
+}
+
 // Buckets of histograms: seconds, from a sync of the fastest disk to a timeout, and
 // changes of one commit.
 var (

@@ -68,9 +68,9 @@ type DB struct {
 	mu    sync.Mutex
 	queue []*update // guarded by mu; those that wait
 
-	lead  chan struct{} // has an element while a caller commits a group
-	group int           // owned by whoever holds lead; the size of the last group
-	took  time.Duration // owned by whoever holds lead; how long its commit took
+	lead  chan struct{} // has an element while a caller, the leader, commits a group
+	group int           // the size of the last group; only the leader uses it
+	took  time.Duration // how long the last commit took; only the leader uses it
 	write sync.Mutex    // held to change now
 }
 
