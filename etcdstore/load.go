@@ -15,12 +15,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of a page of a load: the keys of the first page and of any page, and about how
-// many bytes. For each page etcd counts all keys that follow.
+// Limits of a page of a load: the keys of the first page and of any page, how many times
+// as many as the page before it may have, and about how many bytes. For each page etcd
+// counts all keys that follow, so there should be few of them.
 const (
-	firstPage = 8
-	largePage = 50_000
-	pageBytes = 8 << 20
+	firstPage  = 64
+	largePage  = 50_000
+	pageGrowth = 64
+	pageBytes  = 8 << 20
 )
 
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
@@ -103,10 +105,10 @@ func (d *step) contents(prefix string, st *state) (storage.Batch, error) {
 	for _, m := range d.members {
 		c := storage.Collection{Name: m.name, Kind: storage.KindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, reloaded))}
 		if c.Kind == storage.Array {
-			records := d.records[m.name]
+			records, places := d.records[m.name], st.members[m.name].places
 			c.Elements = make([]storage.Element, len(records))
 			for i, r := range records {
-				if st.members[m.name].places[r.name] != r.at {
+				if len(places) < len(records) && places[r.name] != r.at {
 					return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", prefix+recordKey(m.name, r.at, r.name))
 				}
 				c.Elements[i] = storage.Element{Key: r.name, Value: r.value, Compact: rawjson.IsCompact(r.value)}
@@ -155,7 +157,7 @@ func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyVal
 				size += int64(len(kv.Value))
 			}
 			from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
-			limit = min(largePage, 8*limit, max(1, limit*pageBytes/size))
+			limit = min(largePage, pageGrowth*limit, max(1, limit*pageBytes/size))
 			reading.Go(read)
 		}
 		for _, kv := range page.Kvs {
