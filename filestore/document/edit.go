@@ -138,7 +138,6 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
 	old, _ := m.array.elems.At(place)
 	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
-	v = rawjson.Merge(plain(old.value()), v, "")
 	value := s.merge(old.value(), v, m.array.near(place))
 	if !bytes.Equal(value, old.value()) {
 		e.set(e.ownMember(i).array, place, old, old.before(), value)
@@ -253,7 +252,6 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	if m.array != nil {
 		s.idMember = e.idMember(m.name)
 	}
-	v = rawjson.Merge(plain(old), v, s.idMember)
 	text := s.merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
 	if bytes.Equal(text, old) && !m.hasUnreachable() {
 		return nil // otherwise its positions are counted again, as in a database
