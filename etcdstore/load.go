@@ -15,9 +15,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of a page of a load: the keys of the first page and of any page, how many times
-// as many as the page before it may have, and about how many bytes. For each page etcd
-// counts all keys that follow, so there should be few of them.
+// Limits of a page of a load: of its keys, of their growth from page to page, and of its
+// bytes, roughly. For each page etcd counts all keys that follow.
 const (
 	firstPage  = 64
 	largePage  = 50_000
@@ -179,7 +178,7 @@ func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, lim
 		if !isAway(err) || try == 2 || ctx.Err() != nil {
 			return r.Get(), err
 		}
-		*limit = max(1, *limit/16)
+		*limit = max(1, *limit/pageGrowth)
 		time.Sleep(repeatAfter)
 	}
 }
