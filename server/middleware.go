@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -183,11 +184,13 @@ func (s *server) reason(c *gin.Context, o *outcome) string {
 	return httpx.Clip(text)
 }
 
-// A recording is a request that is recorded, and the writer of its answer.
+// A recording is a request that is recorded, and the writer of its answer. It is used again.
 type recording struct {
 	requestlog.Request
 	writer recordingWriter
 }
+
+var recordings = sync.Pool{New: func() any { return new(recording) }}
 
 // record begins to record the request. It returns nil if there is no need to: for a
 // request of the service's page, or for a resource of the service.
@@ -197,7 +200,8 @@ func (s *server) record(c *gin.Context, start time.Time) *recording {
 		return nil
 	}
 	sent := sentURL(r)
-	e := &recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
+	e := recordings.Get().(*recording)
+	*e = recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
 		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(httpx.Header(r.Header, "Origin")), Agent: httpx.Clip(httpx.Header(r.Header, "User-Agent"))}}
 	if r.ContentLength != 0 && r.Body != nil {
 		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
@@ -214,13 +218,11 @@ func (s *server) record(c *gin.Context, start time.Time) *recording {
 // end adds the request to the log.
 func (e *recording) end(c *gin.Context, o *outcome) {
 	c.Writer = e.writer.ResponseWriter // which Gin uses again
-	log := e.writer.log
-	e.writer = recordingWriter{}
-	if isPreflight(c.Request) && o.status < http.StatusBadRequest {
-		return
+	if !isPreflight(c.Request) || o.status >= http.StatusBadRequest {
+		e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
+		e.writer.log.Add(&e.Request)
 	}
-	e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
-	log.Add(&e.Request)
+	recordings.Put(e)
 }
 
 // recover turns a panic into a 500 and logs the stack. If a part of the answer has

@@ -81,38 +81,40 @@ type taggedExcerpt struct {
 	Excerpt
 }
 
-// Keep adds a part of an answer to its excerpt. Long answers with the same strong tag,
-// which have the same bytes, share one excerpt.
+// Keep adds a part of an answer to its excerpt. Answers with the same strong tag, which
+// have the same bytes, share the excerpt of their first parts.
 func (l *Log) Keep(e *Excerpt, tag string, part []byte) {
-	if len(part) <= maxBody || len(e.text) > 0 || !strings.HasPrefix(tag, `"`) {
+	if len(e.text) > 0 || !strings.HasPrefix(tag, `"`) {
 		_, _ = e.Write(part) // it has no error
 		return
 	}
-	long := l.long.Load()
-	if long == nil || long.tag != tag {
-		long = &taggedExcerpt{tag, Excerpt{bytes.Clone(part[:maxBody]), true}}
-		l.long.Store(long)
+	latest := l.tagged.Load()
+	if latest == nil || latest.tag != tag {
+		text := slices.Clip(bytes.Clone(part[:min(len(part), maxBody)])) // whoever adds to it copies it
+		latest = &taggedExcerpt{tag, Excerpt{text, len(text) < len(part)}}
+		l.tagged.Store(latest)
 	}
-	*e = long.Excerpt
+	*e = latest.Excerpt
 }
 
 // A Log has the latest requests. Its methods may be called by several goroutines at once.
 type Log struct {
-	log  *slog.Logger
-	long atomic.Pointer[taggedExcerpt] // the latest of a long answer
+	log    *slog.Logger
+	tagged atomic.Pointer[taggedExcerpt] // the latest
 
 	mu        sync.Mutex
-	list      []*Request    // guarded by mu; the oldest first, with consecutive numbers
-	last      uint64        // guarded by mu; the number of the latest request or clearing
-	size      int64         // guarded by mu; of the list, in bytes
-	more      chan struct{} // guarded by mu; closed when there is more; nil if nobody waits
-	redacting bool          // guarded by mu; the list will be redacted
+	ring      [maxRequests]Request // guarded by mu; each at its number modulo maxRequests
+	before    uint64               // guarded by mu; the number before the oldest
+	last      uint64               // guarded by mu; the number of the latest request or clearing
+	size      int64                // guarded by mu; of the requests from before to last, in bytes
+	more      chan struct{}        // guarded by mu; closed when there is more; nil if nobody waits
+	redacting bool                 // guarded by mu; the list will be redacted
 }
 
 // New returns an empty Log that reports its own faults to log.
 func New(log *slog.Logger) *Log { return &Log{log: log} }
 
-// Add adds a request, and drops the oldest ones if they are too many.
+// Add adds a copy of a request, and drops the oldest ones if they are too many.
 func (l *Log) Add(e *Request) {
 	if e.Problem != nil {
 		e.Problem = e.Problem.Excerpt()
@@ -122,9 +124,8 @@ func (l *Log) Add(e *Request) {
 	defer l.mu.Unlock()
 	l.last++
 	e.number = l.last
-	l.list = append(l.list, e)
-	l.size += e.size
-	l.dropLocked()
+	l.before = max(l.before, l.last-min(l.last, maxRequests))
+	l.putLocked(e)
 	l.wakeLocked()
 	if !l.redacting {
 		l.redacting = true
@@ -140,12 +141,18 @@ func (l *Log) Add(e *Request) {
 	}
 }
 
-// dropLocked drops the oldest requests while they are too many or too large. The caller
-// has l.mu.
-func (l *Log) dropLocked() {
-	for len(l.list) > maxRequests || l.size > maxSize {
-		l.size -= l.list[0].size
-		l.list[0], l.list = nil, l.list[1:]
+// at returns the place of a request. The caller has l.mu.
+func (l *Log) at(number uint64) *Request { return &l.ring[number%maxRequests] }
+
+// putLocked sets a request, in place of the one that the ring has there, and drops the
+// oldest ones while they are too large. The caller has l.mu.
+func (l *Log) putLocked(e *Request) {
+	at := l.at(e.number)
+	l.size += e.size - at.size
+	for *at = *e; l.size > maxSize; {
+		l.before++
+		l.size -= l.at(l.before).size
+		*l.at(l.before) = Request{}
 	}
 }
 
@@ -154,7 +161,7 @@ func (l *Log) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
-	l.list, l.size = nil, 0
+	l.ring, l.before, l.size = [maxRequests]Request{}, l.last, 0
 	l.wakeLocked()
 }
 
@@ -170,14 +177,16 @@ func (l *Log) wakeLocked() {
 // are not known. The list is not nil.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.mu.Lock()
-	list, last = append([]*Request{}, l.list...), l.last
+	list, last = []*Request{}, l.last
+	if whole = number > last || number < l.before; whole {
+		number = l.before
+	}
+	for n := number + 1; n <= last; n++ {
+		list = append(list, new(*l.at(n)))
+	}
 	l.mu.Unlock()
 	list = l.redact(list)
-	before := last - uint64(len(list)) // the number before the first
-	if whole = number > last || number < before; !whole {
-		list = list[number-before:]
-	}
-	return list, last, whole
+	return list, last, whole || uint64(len(list)) < last-number // if requests were dropped meanwhile
 }
 
 // More returns a channel that is closed when there are more requests, or none. A caller
@@ -202,15 +211,10 @@ func (l *Log) redact(list []*Request) []*Request {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.last - uint64(len(l.list))
 	for _, e := range list {
-		if e.number > before {
-			at := e.number - before - 1
-			l.size += e.size - l.list[at].size
-			l.list[at] = e
+		if e.number > l.before {
+			l.putLocked(e)
 		}
 	}
-	l.dropLocked()
-	before = l.last - uint64(len(l.list))
-	return slices.DeleteFunc(list, func(e *Request) bool { return e.number <= before })
+	return slices.DeleteFunc(list, func(e *Request) bool { return e.number <= l.before })
 }

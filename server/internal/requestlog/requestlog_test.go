@@ -17,10 +17,10 @@ import (
 func sizeOf(l *Log) (count int, size, counted int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.list {
+	for _, e := range l.ring {
 		size += e.size
 	}
-	return len(l.list), size, l.size
+	return int(l.last - l.before), size, l.size
 }
 
 // TestLog adds more than a log holds.
@@ -143,10 +143,10 @@ func TestRequestsRedacted(t *testing.T) {
 		check := func(want int) {
 			t.Helper()
 			l.mu.Lock()
-			list := slices.Clone(l.list)
+			list := slices.Clone(l.ring[:])
 			l.mu.Unlock()
 			for _, e := range list {
-				if kept := fmt.Sprint(e.Query, string(e.Body.text)); kept != `token=…{"password":"…"}` {
+				if kept := fmt.Sprint(e.Query, string(e.Body.text)); e.number > 0 && kept != `token=…{"password":"…"}` {
 					t.Fatalf("kept is %s", kept)
 				}
 			}
