@@ -16,7 +16,7 @@ import (
 )
 
 // Limits of a page of a load: of its keys, of their growth from page to page, and of its
-// bytes, roughly. For each page etcd counts all keys that follow.
+// bytes, roughly. Few pages are fast, because for each one etcd counts all keys that follow.
 const (
 	firstPage  = 64
 	largePage  = 50_000

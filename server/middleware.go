@@ -184,7 +184,7 @@ func (s *server) reason(c *gin.Context, o *outcome) string {
 	return httpx.Clip(text)
 }
 
-// A recording is a request that is recorded, and the writer of its answer. It is used again.
+// A recording is a request that is recorded, and the writer of its answer.
 type recording struct {
 	requestlog.Request
 	writer recordingWriter
@@ -222,6 +222,7 @@ func (e *recording) end(c *gin.Context, o *outcome) {
 		e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
 		e.writer.log.Add(&e.Request)
 	}
+	*e = recording{}
 	recordings.Put(e)
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,40 +74,34 @@ func (e *Request) redact(known answers) *Request {
 	return &n
 }
 
-// A taggedExcerpt is the beginning of the answer with a strong entity tag.
-type taggedExcerpt struct {
-	tag string
-	Excerpt
-}
-
-// Keep adds a part of an answer to its excerpt. Answers with the same strong tag, which
-// have the same bytes, share the excerpt of their first parts.
-func (l *Log) Keep(e *Excerpt, tag string, part []byte) {
-	if len(e.text) > 0 || !strings.HasPrefix(tag, `"`) {
+// Keep adds a part of an answer to its excerpt. Requests with the same answer, one after
+// the other, share the excerpt of its first part.
+func (l *Log) Keep(e *Excerpt, part []byte) {
+	if len(e.text) > 0 {
 		_, _ = e.Write(part) // it has no error
 		return
 	}
-	latest := l.tagged.Load()
-	if latest == nil || latest.tag != tag {
-		text := slices.Clip(bytes.Clone(part[:min(len(part), maxBody)])) // whoever adds to it copies it
-		latest = &taggedExcerpt{tag, Excerpt{text, len(text) < len(part)}}
-		l.tagged.Store(latest)
+	first := part[:min(len(part), maxBody)]
+	latest := l.latest.Load()
+	if cut := len(first) < len(part); latest == nil || latest.cut != cut || !bytes.Equal(latest.text, first) {
+		latest = &Excerpt{slices.Clip(bytes.Clone(first)), cut} // whoever adds to it copies it
+		l.latest.Store(latest)
 	}
-	*e = latest.Excerpt
+	*e = *latest
 }
 
 // A Log has the latest requests. Its methods may be called by several goroutines at once.
 type Log struct {
 	log    *slog.Logger
-	tagged atomic.Pointer[taggedExcerpt] // the latest
+	latest atomic.Pointer[Excerpt] // of an answer
 
 	mu        sync.Mutex
 	ring      [maxRequests]Request // guarded by mu; each at its number modulo maxRequests
 	before    uint64               // guarded by mu; the number before the oldest
 	last      uint64               // guarded by mu; the number of the latest request or clearing
-	size      int64                // guarded by mu; of the requests from before to last, in bytes
+	size      int64                // guarded by mu; of the requests after before, in bytes
 	more      chan struct{}        // guarded by mu; closed when there is more; nil if nobody waits
-	redacting bool                 // guarded by mu; the list will be redacted
+	redacting bool                 // guarded by mu; the requests will be redacted
 }
 
 // New returns an empty Log that reports its own faults to log.
@@ -149,7 +142,8 @@ func (l *Log) at(number uint64) *Request { return &l.ring[number%maxRequests] }
 func (l *Log) putLocked(e *Request) {
 	at := l.at(e.number)
 	l.size += e.size - at.size
-	for *at = *e; l.size > maxSize; {
+	*at = *e
+	for l.size > maxSize {
 		l.before++
 		l.size -= l.at(l.before).size
 		*l.at(l.before) = Request{}
@@ -161,7 +155,8 @@ func (l *Log) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
-	l.ring, l.before, l.size = [maxRequests]Request{}, l.last, 0
+	clear(l.ring[:])
+	l.before, l.size = l.last, 0
 	l.wakeLocked()
 }
 
@@ -177,10 +172,11 @@ func (l *Log) wakeLocked() {
 // are not known. The list is not nil.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.mu.Lock()
-	list, last = []*Request{}, l.last
+	last = l.last
 	if whole = number > last || number < l.before; whole {
 		number = l.before
 	}
+	list = make([]*Request, 0, last-number)
 	for n := number + 1; n <= last; n++ {
 		list = append(list, new(*l.at(n)))
 	}
