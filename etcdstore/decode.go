@@ -119,7 +119,11 @@ func (d *step) add(key string, value []byte, rev int64) bool {
 	switch {
 	case !ok:
 	case isRecord:
-		d.records[collection] = append(d.records[collection], p)
+		records := d.records[collection]
+		if len(records) == cap(records) {
+			records = slices.Grow(records, 2*len(records)) // append would copy many records five times
+		}
+		d.records[collection] = append(records, p)
 	default:
 		d.members = append(d.members, p)
 	}
