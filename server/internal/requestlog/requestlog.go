@@ -84,7 +84,7 @@ func (l *Log) Keep(e *Excerpt, part []byte) {
 	first := part[:min(len(part), maxBody)]
 	latest := l.latest.Load()
 	if cut := len(first) < len(part); latest == nil || latest.cut != cut || !bytes.Equal(latest.text, first) {
-		latest = &Excerpt{slices.Clip(bytes.Clone(first)), cut} // whoever adds to it copies it
+		latest = &Excerpt{slices.Clip(bytes.Clone(first)), cut} // an append to it copies it
 		l.latest.Store(latest)
 	}
 	*e = *latest
