@@ -68,10 +68,10 @@ type DB struct {
 	mu    sync.Mutex
 	queue []*update // guarded by mu; those that wait
 
-	lead  chan struct{} // has an element while a caller, the leader, commits a group
-	group int           // the size of the last group; only the leader uses it
-	took  time.Duration // how long the last commit took; only the leader uses it
-	write sync.Mutex    // held to change now
+	lead    chan struct{} // has an element while a caller, the leader, commits a group
+	callers int           // of the last group, and those who came meanwhile; only the leader uses it
+	took    time.Duration // how long the last commit took; only the leader uses it
+	write   sync.Mutex    // held to change now
 }
 
 // An update is one call of Update.
@@ -241,9 +241,10 @@ func (db *DB) commitQueue(ctx context.Context) {
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
-		db.group, db.took = n, time.Since(start)
+		db.took = time.Since(start)
 		db.mu.Lock()
 		db.queue = slices.Concat(group[n:], db.queue)
+		db.callers = n + len(db.queue)
 		db.mu.Unlock()
 		for _, u := range group[:n] {
 			close(u.done)
@@ -258,19 +259,18 @@ func (db *DB) commitQueue(ctx context.Context) {
 
 // gather waits a moment for the callers of the last group, who have their answers now and
 // may write again. Otherwise they and the callers who came during the commit would be two
-// groups that take turns, and each update would cost twice as many commits. It waits while
-// more updates arrive, for at most a quarter of the time of a commit, and not at all if the
-// last group was a single update or the store is fast.
+// groups that take turns, and each update would cost twice as many commits. It waits until
+// as many updates are there as callers were, for at most a quarter of the time of a commit,
+// and not at all if the store is fast.
 func (db *DB) gather() {
 	runtime.Gosched()
-	for before, tries := -1, 8; db.group > 1 && db.took > time.Millisecond && tries > 0; tries-- {
+	for tries := 8; db.took > time.Millisecond && tries > 0; tries-- {
 		db.mu.Lock()
 		waiting := len(db.queue)
 		db.mu.Unlock()
-		if waiting == before {
+		if waiting >= db.callers {
 			return
 		}
-		before = waiting
 		time.Sleep(min(db.took/32, 5*time.Millisecond)) // the commit may have waited for somebody's edit
 	}
 }

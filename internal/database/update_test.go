@@ -51,7 +51,7 @@ func TestGather(t *testing.T) {
 		if commits > times+2 {
 			t.Errorf("%d callers wrote %d times in %d commits", callers, times, commits)
 		}
-		for _, gathers := range []time.Duration{took / 32, 0} { // the first still waits for the others
+		for _, gathers := range []time.Duration{took / 4, 0} { // the first still waits for the others
 			start := time.Now()
 			if err := add(t.Context(), db); err != nil {
 				t.Error(err)
