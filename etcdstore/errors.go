@@ -41,8 +41,7 @@ func earlier(key string) error {
 	return broken("the key %s has a form that this version cannot read: the database is of an earlier version; export it with the earlier version and import it again", key)
 }
 
-// codeOf returns the code of gRPC for the error of a call. ok reports whether err is
-// one.
+// codeOf returns the gRPC code of the error of a call. ok reports whether err has one.
 func codeOf(err error) (code codes.Code, ok bool) {
 	if e, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return e.Code(), true
@@ -91,8 +90,7 @@ func (e *ConnectionError) Advice() string {
 	return ""
 }
 
-// connectionCause returns the reason why a call found no connection. ok reports whether
-// err has one.
+// connectionCause returns why a call found no connection. ok reports whether err says so.
 func connectionCause(err error) (cause string, ok bool) {
 	s, _ := status.FromError(err)
 	_, cause, ok = strings.Cut(s.Message(), "connection error: desc = ")
@@ -133,8 +131,7 @@ func isAway(err error) bool {
 	return ok && !isRefused(err)
 }
 
-// failure returns the error of a Store for one of a call after which nothing has
-// changed.
+// failure returns the error of a Store for the error of a call that changed nothing.
 func (s *Store) failure(err error) error {
 	code, ok := codeOf(err)
 	switch {

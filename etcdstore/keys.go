@@ -26,8 +26,7 @@ const (
 	placeDigits = 12
 )
 
-// defaultIDMember is the field with the ids of a collection unless KeyBy says
-// otherwise.
+// defaultIDMember is the field with the ids of a collection unless KeyBy sets another.
 const defaultIDMember = "id"
 
 // layout is the version of the keys and their values that this version writes. It also

@@ -46,8 +46,7 @@ const (
 	repeatAfter = 50 * time.Millisecond // of a failed call
 )
 
-// A Store is a database under a prefix. Several goroutines may call its methods at
-// once.
+// A Store is a database under a prefix. Several goroutines may use it at once.
 type Store struct {
 	etcd     cluster
 	prefix   string // ends in a slash

@@ -22,15 +22,13 @@ type displacedFile struct {
 	at   time.Time          // when it was displaced
 }
 
-// displacedFiles are the displaced files of a Store, oldest first. Store.mu
-// guards them.
+// displacedFiles has a Store's displaced files, oldest first. Store.mu guards it.
 type displacedFiles struct {
 	*file
 	list []*displacedFile
 }
 
-// displacedName separates the name of the file from the sum in the name of a displaced
-// file.
+// displacedName separates the file's name from the sum in the name of a displaced file.
 const displacedName = ".prev-"
 
 // Limits for systems that do not report whether a file is open for writing.

@@ -28,8 +28,7 @@ func isPassing(err error) bool {
 	return isAny(err, errEmpty, errBusy, disk.ErrChanging, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 
-// refuse returns the error of Commit for a call that failed without changing
-// anything.
+// refuse returns the error of Commit for a call that failed and changed nothing.
 func (f *file) refuse(err error) error {
 	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
 		return err

@@ -165,8 +165,7 @@ func (f *file) create(path string, perm os.FileMode, write func(w *disk.Writer))
 	return err
 }
 
-// conflict separates the name of the file from the time in the name of a conflict
-// copy.
+// conflict separates the file's name from the time in the name of a conflict copy.
 const conflict = ".conflict-"
 
 // saveConflictCopy writes data to a conflict copy, durably. The copy has the owner and

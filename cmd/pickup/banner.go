@@ -120,8 +120,7 @@ func (s *service) insteadOfPassword() string {
 	return ", or start with --no-auth to use no password"
 }
 
-// addNotices adds notices about the handling of writes, about the users and about
-// risks.
+// addNotices adds notices about the handling of writes, the users and risks.
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
 	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
@@ -162,8 +161,7 @@ func (s *service) addNotices() {
 	}
 }
 
-// url returns the base URL of the service as this machine reaches it, "" until it
-// listens.
+// url returns the base URL of the service on this machine, "" until it listens.
 func (s *service) url() string { return s.urlAt(config.Reachable(s.Host)) }
 
 // urlAt returns the base URL of the service at a host.

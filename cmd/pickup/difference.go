@@ -50,8 +50,7 @@ func valueOf(c storage.Collection) []byte {
 	return append(v, ']')
 }
 
-// databaseText returns contents as the text of a file, laid out as pickup lays out a
-// new one.
+// databaseText returns contents as the text of a new file.
 func databaseText(contents []storage.Collection) []byte {
 	var fields []string
 	for _, c := range contents {

@@ -108,8 +108,7 @@ func respell(args []string) []string {
 	return args
 }
 
-// plainUsage returns an error of the parser in our words, with the command whose help
-// to read.
+// plainUsage rewords an error of the parser and names the command whose help to read.
 func plainUsage(err error) error {
 	command := "serve"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context.Selected() != nil {

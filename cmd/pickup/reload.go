@@ -73,8 +73,7 @@ func (s *service) readRoutes(ctx context.Context) error {
 	return nil
 }
 
-// readRules reads the rules for simulated answers in the configuration file, and
-// watches them.
+// readRules reads and watches the simulation rules in the configuration file.
 func (s *service) readRules(ctx context.Context) error {
 	file := s.env.File
 	if s.NoAuth == config.NoAuthPublic && s.Simulate == "auto" {

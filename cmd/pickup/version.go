@@ -11,8 +11,7 @@ import (
 // version is set by the linker in a release.
 var version string
 
-// versionText returns the version of the program: the linker's, the Go command's, or
-// "devel".
+// versionText returns the version from the linker or the Go command, or "devel".
 func versionText() string {
 	if version != "" {
 		return version

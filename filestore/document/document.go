@@ -173,8 +173,7 @@ func (d *Document) Size() int64 { return d.length }
 // Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
-// KeyedBy returns the document with the ids of its elements read from other
-// members.
+// KeyedBy returns the document with other members as the ids of its elements.
 func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
 	for _, m := range d.members {
 		if m.array != nil && d.idMember(m.name) != idMember(m.name) {

@@ -143,8 +143,7 @@ func (it *item) setColon(colon []byte) {
 	it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon)
 }
 
-// colon returns the text between the name of a member and its value, without
-// comments.
+// colon returns the text between a member's name and its value, without comments.
 func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }
 
 // examples returns values that have the role of a value to lay out, the nearest

@@ -18,7 +18,9 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
 		return old
 	}
-	o, n := cutList(old), cutList(v)
+	o, n := lists.Get().(*list).cut(old), lists.Get().(*list).cut(v)
+	defer o.free()
+	defer n.free()
 	changed := false
 	switch {
 	case s.level > deepLevel:

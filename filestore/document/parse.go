@@ -46,8 +46,7 @@ func ParseMember(only, file string, data []byte, idMember func(collection string
 	return d, nil
 }
 
-// deepest is how many arrays and objects a file may nest: as many as jsontext
-// allows.
+// deepest is how deep a file may be nested: as deep as jsontext allows.
 const deepest = 10_000
 
 // grammar is what a file must follow.

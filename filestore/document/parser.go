@@ -57,8 +57,7 @@ type chunk struct {
 // worth a handover, and little enough to keep all processors busy.
 const chunkSize = 256 << 10
 
-// newParser returns the parser of data; plain is the same text with comments
-// blanked.
+// newParser returns the parser of data; plain is data with its comments blanked.
 func newParser(data, plain []byte) *parser {
 	return &parser{data: data, plain: plain, chunkSize: chunkSize}
 }
@@ -269,8 +268,7 @@ func (c *parser) fill(a *parsedArray) {
 	})
 }
 
-// A reuse walks over the elements that an array had before an edit, alongside
-// the new text.
+// A reuse walks over the earlier elements of an array, alongside the new text.
 type reuse struct {
 	elems *ordered.Map[element]
 	ahead []element // the next elements
