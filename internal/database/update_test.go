@@ -24,8 +24,9 @@ func add(ctx context.Context, db *database.DB) error {
 	return err
 }
 
-// TestGather lets callers write again as soon as they have their answers. All of them are in
-// each group, not one half in turn with the other. A caller that comes alone does not wait.
+// TestGather lets callers write again as soon as they have their answers, or a little later.
+// All of them are in each group, not one half in turn with the other. A caller that comes
+// alone does not wait.
 func TestGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, times, took = 8, 10, 32 * time.Millisecond
@@ -38,9 +39,10 @@ func TestGather(t *testing.T) {
 			return nil
 		}
 		var all sync.WaitGroup
-		for range callers {
+		for i := range callers {
 			all.Go(func() {
 				for range times {
+					time.Sleep(time.Duration(i%2) * took / 8)
 					if err := add(t.Context(), db); err != nil {
 						t.Error(err)
 					}
