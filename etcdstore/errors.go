@@ -90,7 +90,7 @@ func (e *ConnectionError) Advice() string {
 	return ""
 }
 
-// connectionCause returns why a call found no connection. ok reports whether err says so.
+// connectionCause returns why a call found no connection. ok reports whether err says why.
 func connectionCause(err error) (cause string, ok bool) {
 	s, _ := status.FromError(err)
 	_, cause, ok = strings.Cut(s.Message(), "connection error: desc = ")

@@ -9,7 +9,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A list is an object or array cut into its items, for edits inside a record.
+// A list is an object or array cut into its items, for edits inside a value.
 type list struct {
 	open  byte
 	items []item
@@ -39,13 +39,14 @@ func (it item) name() []byte {
 // brackets if v is neither.
 func cutList(v []byte) *list { return new(list).cut(v) }
 
-// lists has lists for cut, which would be an eighth of the memory that a PATCH allocates.
+// lists keeps lists for cut. New ones would be an eighth of what a PATCH allocates.
 var lists = sync.Pool{New: func() any { return new(list) }}
 
 func (l *list) free() {
 	clear(l.items)
-	*l = list{items: l.items[:0]}
-	lists.Put(l)
+	if *l = (list{items: l.items[:0]}); cap(l.items) < 1000 {
+		lists.Put(l)
+	}
 }
 
 // cut makes l, which is empty, the list of v.

@@ -268,7 +268,7 @@ func (c *parser) fill(a *parsedArray) {
 	})
 }
 
-// A reuse walks over the earlier elements of an array, alongside the new text.
+// A reuse walks over an array's elements before an edit, alongside the new text.
 type reuse struct {
 	elems *ordered.Map[element]
 	ahead []element // the next elements

@@ -71,6 +71,7 @@ type DB struct {
 	lead    chan struct{} // has an element while a caller, the leader, commits a group
 	callers int           // of the last group, and those who came meanwhile; only the leader uses it
 	took    time.Duration // how long the last commit took; only the leader uses it
+	ended   time.Time     // when it ended; only the leader uses it
 	write   sync.Mutex    // held to change now
 }
 
@@ -241,7 +242,8 @@ func (db *DB) commitQueue(ctx context.Context) {
 		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
-		db.took = time.Since(start)
+		db.ended = time.Now()
+		db.took = db.ended.Sub(start)
 		db.mu.Lock()
 		db.queue = slices.Concat(group[n:], db.queue)
 		db.callers = n + len(db.queue)
@@ -260,11 +262,11 @@ func (db *DB) commitQueue(ctx context.Context) {
 // gather waits a moment for the callers of the last group, who have their answers now and
 // may write again. Otherwise they and the callers who came during the commit would be two
 // groups that take turns, and each update would cost twice as many commits. It waits until
-// as many updates are there as callers were, for at most a quarter of the time of a commit,
-// and not at all if the store is fast.
+// there are as many updates as there were callers, until a quarter of the time of a commit
+// has passed since the last one, and not at all if the store is fast.
 func (db *DB) gather() {
 	runtime.Gosched()
-	for tries := 8; db.took > time.Millisecond && tries > 0; tries-- {
+	for db.took > time.Millisecond && time.Since(db.ended) < db.took/4 {
 		db.mu.Lock()
 		waiting := len(db.queue)
 		db.mu.Unlock()

@@ -26,7 +26,7 @@ func add(ctx context.Context, db *database.DB) error {
 
 // TestGather lets callers write again as soon as they have their answers, or a little later.
 // All of them are in each group, not one half in turn with the other. A caller that comes
-// alone does not wait.
+// alone after them waits once, and not at all if they could have come before.
 func TestGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, times, took = 8, 10, 32 * time.Millisecond
@@ -38,28 +38,32 @@ func TestGather(t *testing.T) {
 			time.Sleep(took)
 			return nil
 		}
-		var all sync.WaitGroup
-		for i := range callers {
-			all.Go(func() {
-				for range times {
-					time.Sleep(time.Duration(i%2) * took / 8)
-					if err := add(t.Context(), db); err != nil {
-						t.Error(err)
+		for _, pause := range []time.Duration{0, took} {
+			commits = 0
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					for range times {
+						time.Sleep(time.Duration(i%2) * took / 8)
+						if err := add(t.Context(), db); err != nil {
+							t.Error(err)
+						}
 					}
-				}
-			})
-		}
-		all.Wait()
-		if commits > times+2 {
-			t.Errorf("%d callers wrote %d times in %d commits", callers, times, commits)
-		}
-		for _, gathers := range []time.Duration{took / 4, 0} { // the first still waits for the others
-			start := time.Now()
-			if err := add(t.Context(), db); err != nil {
-				t.Error(err)
+				})
 			}
-			if waited := time.Since(start) - took; waited != gathers {
-				t.Errorf("a single caller waited %v before the commit, want %v", waited, gathers)
+			all.Wait()
+			if commits > times+2 {
+				t.Errorf("%d callers wrote %d times in %d commits", callers, times, commits)
+			}
+			time.Sleep(pause)
+			for _, gathers := range []time.Duration{max(0, took/4-pause), 0} {
+				start := time.Now()
+				if err := add(t.Context(), db); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(start) - took; waited != gathers {
+					t.Errorf("a single caller waited %v before the commit, want %v", waited, gathers)
+				}
 			}
 		}
 	})
