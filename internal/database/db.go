@@ -262,11 +262,11 @@ func (db *DB) commitQueue(ctx context.Context) {
 // gather waits a moment for the callers of the last group, who have their answers now and
 // may write again. Otherwise they and the callers who came during the commit would be two
 // groups that take turns, and each update would cost twice as many commits. It waits until
-// there are as many updates as there were callers, until a quarter of the time of a commit
+// there are as many updates as there were callers, until half of the time of a commit
 // has passed since the last one, and not at all if the store is fast.
 func (db *DB) gather() {
 	runtime.Gosched()
-	for db.took > time.Millisecond && time.Since(db.ended) < db.took/4 {
+	for db.took > time.Millisecond && time.Since(db.ended) < db.took/2 {
 		db.mu.Lock()
 		waiting := len(db.queue)
 		db.mu.Unlock()

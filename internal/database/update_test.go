@@ -56,7 +56,7 @@ func TestGather(t *testing.T) {
 				t.Errorf("%d callers wrote %d times in %d commits", callers, times, commits)
 			}
 			time.Sleep(pause)
-			for _, gathers := range []time.Duration{max(0, took/4-pause), 0} {
+			for _, gathers := range []time.Duration{max(0, took/2-pause), 0} {
 				start := time.Now()
 				if err := add(t.Context(), db); err != nil {
 					t.Error(err)
