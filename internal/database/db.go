@@ -266,14 +266,15 @@ func (db *DB) commitQueue(ctx context.Context) {
 // has passed since the last one, and not at all if the store is fast.
 func (db *DB) gather() {
 	runtime.Gosched()
-	for db.took > time.Millisecond && time.Since(db.ended) < db.took/2 {
+	most := min(db.took/2, 40*time.Millisecond) // the commit may have waited for somebody's edit
+	for db.took > time.Millisecond && time.Since(db.ended) < most {
 		db.mu.Lock()
 		waiting := len(db.queue)
 		db.mu.Unlock()
 		if waiting >= db.callers {
 			return
 		}
-		time.Sleep(min(db.took/32, 5*time.Millisecond)) // the commit may have waited for somebody's edit
+		time.Sleep(most / 16)
 	}
 }
 
