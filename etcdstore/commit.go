@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/storage"
@@ -196,6 +197,8 @@ func (c *commit) try(ctx context.Context) (int64, error) {
 		return r.Header.Revision, nil
 	case err == nil:
 		return c.confirm(found(r))
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return c.look(ctx, err)
 	case isRefused(err), isUnsent(err):
 		return 0, err
 	}

@@ -194,11 +194,12 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// A filling cluster loses the answer to the first transaction with changes, which it
-// performs, and has no space for more.
+// A filling cluster performs the first transaction with changes, answers it with an error,
+// and has no space for more.
 type filling struct {
 	cluster
-	full atomic.Bool
+	answer error
+	full   atomic.Bool
 }
 
 func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
@@ -208,9 +209,28 @@ func (f *filling) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, 
 		}
 		f.full.Store(true)
 		f.cluster.Do(ctx, op)
-		return clientv3.OpResponse{}, context.DeadlineExceeded
+		return clientv3.OpResponse{}, f.answer
 	}
 	return f.cluster.Do(ctx, op)
+}
+
+// TestPerformedAndFull has etcd answer that it is full to a transaction that it has
+// performed, and to one that it has not.
+func TestPerformedAndFull(t *testing.T) {
+	c := oneNode(t)
+	s := open(t, c, `{"items":[]}`)
+	b := load(t, s)
+	s.etcd = &filling{cluster: s.etcd, answer: rpctypes.ErrNoSpace}
+	rev, err := s.Commit(t.Context(), b.Rev, many(30, 1<<10))
+	if err != nil {
+		t.Fatalf("Commit: %v, but it was performed", err)
+	}
+	if _, err := s.Commit(t.Context(), rev, many(30, 1<<11)); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("the next Commit: %v, want ErrFull", err)
+	}
+	if got := load(t, another(t, c, s)); got.Rev != rev || len(got.Contents[0].Elements) != 30 {
+		t.Errorf("the database has %d records at revision %d, want 30 at %d", len(got.Contents[0].Elements), got.Rev, rev)
+	}
 }
 
 // TestUnsureRefused loses the outcome of a commit, and the question for it is refused.
@@ -218,7 +238,7 @@ func TestUnsureRefused(t *testing.T) {
 	c := oneNode(t)
 	s := open(t, c, `{"items":[]}`)
 	b := load(t, s)
-	s.etcd = &filling{cluster: s.etcd}
+	s.etcd = &filling{cluster: s.etcd, answer: context.DeadlineExceeded}
 	if _, err := s.Commit(t.Context(), b.Rev, many(30, 1<<10)); !errors.Is(err, storage.ErrUnsure) {
 		t.Errorf("Commit: %v, want ErrUnsure", err)
 	}

@@ -29,11 +29,10 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 			c.stats.settled.Add(1)
 			return 0, errConflict
 		case err == nil:
-			rev, err := c.trace(ctx, found(r))
-			if err != nil && !errors.Is(err, errConflict) {
-				return 0, c.unsure(cause, err)
+			rev, err := c.trace(ctx, cause, found(r))
+			if !errors.Is(err, storage.ErrUnsure) {
+				c.stats.settled.Add(1)
 			}
-			c.stats.settled.Add(1)
 			return rev, err
 		case isRefused(err):
 			return 0, c.unsure(cause, err)
@@ -44,23 +43,39 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	}
 }
 
+// look returns what try would after full, an answer that etcd also gives to the first
+// transaction beyond its quota, which it performs (quotaApplierV3 of its server).
+func (c *commit) look(ctx context.Context, full error) (int64, error) {
+	call, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	r, err := c.get(call, headKey)
+	if err != nil {
+		return 0, c.unsure(full, err)
+	}
+	rev, err := c.trace(ctx, full, r.Kvs)
+	if errors.Is(err, errConflict) {
+		err = full
+	}
+	return rev, err
+}
+
 func (c *commit) unsure(cause, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.away = cause
-	return fmt.Errorf("%w: the cluster did not answer a commit (%w), and then: %w", storage.ErrUnsure, cause, err)
+	return fmt.Errorf("%w: the outcome of a commit is unknown (%w), and asking for it failed: %w", storage.ErrUnsure, cause, err)
 }
 
 // trace follows the chain of heads back from the one that was found to the one that
-// followed the base.
-func (c *commit) trace(ctx context.Context, kvs []*mvccpb.KeyValue) (int64, error) {
+// followed the base. It returns what try would after cause.
+func (c *commit) trace(ctx context.Context, cause error, kvs []*mvccpb.KeyValue) (int64, error) {
 	for {
 		rev, h, err := c.headOf(kvs)
 		switch {
 		case err != nil:
-			return 0, err
+			return 0, c.unsure(cause, err)
 		case h.Database != c.head.Database:
-			return 0, errOther
+			return 0, c.unsure(cause, errOther)
 		case h.Commit == c.head.Commit:
 			return rev, nil
 		case h.Prev <= c.base:
@@ -70,7 +85,7 @@ func (c *commit) trace(ctx context.Context, kvs []*mvccpb.KeyValue) (int64, erro
 		r, err := c.get(call, headKey, clientv3.WithRev(h.Prev))
 		cancel()
 		if err != nil {
-			return 0, err
+			return 0, c.unsure(cause, err)
 		}
 		kvs = r.Kvs
 	}
