@@ -29,8 +29,7 @@ type plainError struct {
 func (e *plainError) Error() string   { return e.text }
 func (e *plainError) Unwrap() []error { return e.wraps }
 
-// broken returns the error of a database that somebody has changed past pickup. It says
-// what to do.
+// broken returns the error, with advice, of a database that was changed past pickup.
 func broken(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return &plainError{text, []error{&storage.AdviceError{Err: storage.ErrBroken, Advice: text}}}

@@ -127,8 +127,7 @@ func (m *memberChange) set(key string, value jsontext.Value) {
 	m.records[key] = pair{at: r.at, name: key, value: value}
 }
 
-// ops returns the operations, and the names of the collections that they replace as a
-// whole.
+// ops returns the operations, and the names of the collections replaced as a whole.
 func (p *plan) ops() (ops []op, whole []string) {
 	for _, name := range p.order {
 		m := p.members[name]

@@ -176,8 +176,7 @@ func (w *watcher) during(change func()) {
 	}
 }
 
-// receive handles one event. It reports false if one of the other channels is
-// ready.
+// receive handles one event. It reports false if another channel is ready.
 func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool {
 	var events chan fsnotify.Event
 	var errs chan error

@@ -18,8 +18,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// fail answers with the problem for err, and logs the cause that the client does
-// not see.
+// fail answers with the problem for err, and logs the cause, which clients do not see.
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problem.Of(err, problem.Keeper(s.db))
 	if cause != nil {
@@ -132,8 +131,7 @@ func (req *request) howToAdd(name string) string {
 	return ": " + strings.Join(ways, ", or ")
 }
 
-// noChildren returns the problem for a path below a record that does not lead to a
-// collection.
+// noChildren returns the problem for a path below a record that leads to no collection.
 func (req *request) noChildren() *problem.Problem {
 	children := slices.DeleteFunc(servable(req.snap), func(name string) bool {
 		key := req.snap.ForeignKey(name, req.name)

@@ -42,6 +42,7 @@ func cutList(v []byte) *list { return new(list).cut(v) }
 // lists keeps lists for cut. New ones would be an eighth of what a PATCH allocates.
 var lists = sync.Pool{New: func() any { return new(list) }}
 
+// free gives l back to lists, unless it is so long that it would hold much memory.
 func (l *list) free() {
 	clear(l.items)
 	if *l = (list{items: l.items[:0]}); cap(l.items) < 1000 {

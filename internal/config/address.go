@@ -19,8 +19,7 @@ func (a Address) URL(t Transport) (string, error) {
 	return t.Scheme() + "://" + net.JoinHostPort(Reachable(a.Host), strconv.Itoa(a.Port)), nil
 }
 
-// Reachable returns the address at which this machine reaches a server that listens
-// on host.
+// Reachable returns the address at which this machine reaches a server on host.
 func Reachable(host string) string {
 	switch ip := net.ParseIP(host); {
 	case host == "", ip.Equal(net.IPv4zero):
@@ -31,8 +30,7 @@ func Reachable(host string) string {
 	return host
 }
 
-// OnlyLoopback reports whether a server that listens on host is reachable from this
-// machine only.
+// OnlyLoopback reports whether only this machine reaches a server that listens on host.
 func OnlyLoopback(host string) (bool, error) {
 	addr, err := net.ResolveIPAddr("ip", host)
 	if err != nil {

@@ -46,8 +46,7 @@ func (n *NoAuth) Decode(ctx *kong.DecodeContext) error {
 // IsBool makes the parser accept the flag without a value.
 func (*NoAuth) IsBool() bool { return true }
 
-// Credentials are the users in an htpasswd file, or the one user that the variables
-// name.
+// Credentials are the users in an htpasswd file, or the one user that variables name.
 type Credentials struct {
 	User, Password string
 	Generated      bool // Password is random and not yet known to anyone

@@ -24,8 +24,7 @@ type Simulation struct {
 // SimulateKey is the name of the rules in a configuration file.
 const SimulateKey = "simulate"
 
-// Rules returns the rules for simulated answers in the file, and what is wrong with
-// them.
+// Rules returns the simulation rules in the file, and what is wrong with them.
 func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
 	switch c.values[SimulateKey].(type) {
 	case []any:

@@ -16,8 +16,7 @@ import (
 	"pickup/internal/reload"
 )
 
-// A Transport says whether the service uses HTTPS. health and tail need it to find
-// the server.
+// A Transport says whether the service uses HTTPS, which health and tail have to know.
 type Transport struct {
 	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
 	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`

@@ -24,8 +24,7 @@ type conventions struct {
 // singular, without a schema.
 func (o conventions) KeyOf(singular string) string { return singular + cmp.Or(o.suffix, "Id") }
 
-// IDMember returns the name of the field that carries the ids of a collection's
-// records.
+// IDMember returns the name of the field with the ids of a collection's records.
 func (o conventions) IDMember(collection string) string {
 	return cmp.Or(o.schema.Member(collection).IDMember, o.member, schema.DefaultIDMember)
 }

@@ -262,8 +262,8 @@ func (db *DB) commitQueue(ctx context.Context) {
 // gather waits a moment for the callers of the last group, who have their answers now and
 // may write again. Otherwise they and the callers who came during the commit would be two
 // groups that take turns, and each update would cost twice as many commits. It waits until
-// there are as many updates as there were callers, until half of the time of a commit
-// has passed since the last one, and not at all if the store is fast.
+// there are as many updates as there were callers, at most until half of the time of the
+// last commit has passed since then, and not at all if the store is fast.
 func (db *DB) gather() {
 	runtime.Gosched()
 	most := min(db.took/2, 40*time.Millisecond) // the commit may have waited for somebody's edit
@@ -481,8 +481,7 @@ func NewSnapshot(contents []storage.Collection, o Options) *Snapshot {
 
 type requestKey struct{}
 
-// WithRequest returns a context with the id of the request for which Update is
-// called.
+// WithRequest returns a context with the id of the request that calls Update.
 func WithRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }

@@ -44,8 +44,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	return r, nil
 }
 
-// matching returns the records that pass q's filters, in the order of the
-// collection.
+// matching returns the records that pass q's filters, in the collection's order.
 func (s *Snapshot) matching(c *collection, q *query.Query) ([]*Record, error) {
 	m := s.matcher(q)
 	if candidates, ok := c.candidates(q); ok {
@@ -93,8 +92,7 @@ func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 	return best, found
 }
 
-// slice returns the records from the one at index from to before the one at
-// index to.
+// slice returns the records with indexes from from on and below to.
 func (c *collection) slice(from, to int) []*Record {
 	if from >= to {
 		return nil

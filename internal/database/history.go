@@ -142,8 +142,7 @@ func (h *history) wakeLocked() {
 	h.more = make(chan struct{})
 }
 
-// replacedSize returns how many bytes of values have been replaced since the
-// start.
+// replacedSize returns how many bytes of values have been replaced since the start.
 func (h *history) replacedSize() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -41,8 +41,7 @@ func (s *Snapshot) Names() []string {
 	return names
 }
 
-// Kind returns the kind of the top-level field called name, and whether there is
-// one.
+// Kind returns the kind of the top-level field called name, and whether there is one.
 func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 	c, ok := s.byName[name]
 	if !ok {
@@ -118,8 +117,7 @@ func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], ite
 	return func(func(*atomic.Pointer[any], iter.Seq[*Record]) bool) {}
 }
 
-// Occurs reports whether a record of the collection has a top-level field called
-// name.
+// Occurs reports whether a record of the collection has a top-level field called name.
 func (s *Snapshot) Occurs(collection, name string) bool {
 	c, err := s.array(collection)
 	return err == nil && c.indexes.occurs(name, c.records)
@@ -218,8 +216,7 @@ func (s *Snapshot) idsOf(name string) idStats {
 	return s.gone[name]
 }
 
-// arrive sets the revision of s and of its changed collections, which are now
-// durable.
+// arrive sets the revision of s and of its changed collections, which are durable now.
 func (s *Snapshot) arrive(rev storage.Rev) {
 	s.rev, s.staged = rev, false
 	for _, c := range s.list {

@@ -126,8 +126,7 @@ func (s *Schema) Respelled(pointer string) []string {
 	return all
 }
 
-// CheckNames returns what is wrong with the names of a database's top-level
-// fields.
+// CheckNames returns what is wrong with the names of a database's top-level fields.
 func (s *Schema) CheckNames(names []string) []Fault {
 	if s == nil {
 		return nil

@@ -28,8 +28,7 @@ const (
 	maxArgonTime   = 16
 )
 
-// New hashes cost the minimum that OWASP's Password Storage Cheat Sheet
-// recommends.
+// New hashes cost the minimum that OWASP's Password Storage Cheat Sheet recommends.
 const bcryptCost = 10
 
 var newArgon = argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}

@@ -27,8 +27,7 @@ type user struct {
 // maxUsers bounds the memory that a file can use.
 const maxUsers = 10_000
 
-// SingleUser returns Users with one user, whose password was given to the program
-// itself.
+// SingleUser returns Users with one user, whose password the program was given.
 func SingleUser(name, password string) (*Users, error) {
 	name, password, err := normalize(name, password)
 	if err != nil {

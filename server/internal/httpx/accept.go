@@ -58,8 +58,7 @@ func parseWeights(header string) map[string]float64 {
 // minCompressed is the size in bytes from which an answer is compressed.
 const minCompressed = 1 << 10
 
-// gzipSuffix ends the entity tag of a compressed answer: compressed bytes are other
-// bytes.
+// gzipSuffix ends the entity tag of a compressed answer, which has other bytes.
 const gzipSuffix = `-gzip"`
 
 // GzipTag returns the entity tag of what has this tag uncompressed.
