@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"sync"
 
 	"pickup/internal/rawjson"
 )
@@ -37,26 +36,13 @@ func (it item) name() []byte {
 
 // cutList cuts an object or array, which may have comments. The list has no
 // brackets if v is neither.
-func cutList(v []byte) *list { return new(list).cut(v) }
-
-// lists keeps lists for cut. New ones would be an eighth of what a PATCH allocates.
-var lists = sync.Pool{New: func() any { return new(list) }}
-
-// free gives l back to lists, unless it is so long that it would hold much memory.
-func (l *list) free() {
-	clear(l.items)
-	if *l = (list{items: l.items[:0]}); cap(l.items) < 1000 {
-		lists.Put(l)
-	}
-}
-
-// cut makes l, which is empty, the list of v.
-func (l *list) cut(v []byte) *list {
+func cutList(v []byte) *list {
+	l := &list{}
 	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
 		return l
 	}
 	l.open = v[0]
-	l.items = slices.Grow(l.items, 12) // as most records have fewer
+	l.items = make([]item, 0, 12) // as most records have fewer
 	for i := 1; ; {
 		start := i
 		i = rawjson.SkipGap(v, i)

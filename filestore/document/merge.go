@@ -15,12 +15,15 @@ import (
 // the examples. v is plain JSON; its numbers and strings keep their spelling.
 func (s style) merge(old, v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
-	if bytes.Equal(old, v) || s.level > deepLevel && sameValue(old, v) {
+	if bytes.Equal(old, v) {
 		return old
 	}
-	o, n := lists.Get().(*list).cut(old), lists.Get().(*list).cut(v)
-	defer o.free()
-	defer n.free()
+	if s.idMember == "" { // elements may change in their places
+		if text := withScalars(old, v); text != nil {
+			return text // as after most PATCHes
+		}
+	}
+	o, n := cutList(old), cutList(v)
 	changed := false
 	switch {
 	case s.level > deepLevel:
@@ -48,12 +51,6 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
-	if slices.EqualFunc(o.items, n.items, func(a, b item) bool { return bytes.Equal(a.name(), b.name()) }) { // as after most PATCHes
-		for i := range o.items {
-			changed = s.mergeMember(&o.items[i], n.items[i].value, ex) || changed
-		}
-		return changed
-	}
 	old := *o
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0

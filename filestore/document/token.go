@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"strings"
 
 	"pickup/internal/rawjson"
 )
@@ -9,16 +10,44 @@ import (
 // sameValue reports whether two values have the same compact text: members in
 // the same order, and numbers and strings of the same spelling.
 func sameValue(a, b []byte) bool {
+	return tokenwise(a, b, func(_, _, _, _ int) bool { return false })
+}
+
+// withScalars returns the text a with the scalars of the value b, or nil if their
+// lists or the names of members differ.
+func withScalars(a, b []byte) []byte {
+	out, from := make([]byte, 0, len(a)+32), 0
+	same := tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
+		next := rawjson.SkipGap(a, iEnd)
+		if isMark(a[i]) || isMark(b[j]) || next < len(a) && a[next] == ':' {
+			return false
+		}
+		out = append(append(out, a[from:i]...), b[j:jEnd]...)
+		from = iEnd
+		return true
+	})
+	if !same {
+		return nil
+	}
+	return append(out, a[from:]...)
+}
+
+func isMark(c byte) bool { return strings.IndexByte("{}[]:", c) >= 0 }
+
+// tokenwise compares two values token by token, and calls differ for tokens a[i:iEnd] and
+// b[j:jEnd] that are not the same. It reports whether differ was always true, and none
+// of the values has more tokens.
+func tokenwise(a, b []byte, differ func(i, iEnd, j, jEnd int) bool) bool {
 	for i, j := 0, 0; ; {
 		i, j = rawjson.SkipGap(a, i), rawjson.SkipGap(b, j) // commas add nothing to brackets and values
 		if i == len(a) || j == len(b) {
 			return i == len(a) && j == len(b)
 		}
-		m, n := rawjson.SkipToken(a, i), rawjson.SkipToken(b, j)
-		if !bytes.Equal(a[i:m], b[j:n]) {
+		iEnd, jEnd := rawjson.SkipToken(a, i), rawjson.SkipToken(b, j)
+		if !bytes.Equal(a[i:iEnd], b[j:jEnd]) && !differ(i, iEnd, j, jEnd) {
 			return false
 		}
-		i, j = m, n
+		i, j = iEnd, jEnd
 	}
 }
 
