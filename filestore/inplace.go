@@ -60,7 +60,7 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 	// Make the redo record durable.
 	out := &disk.Writer{Calls: sys, File: f, Off: old.Size()}
 	out.Zeros(record)
-	writeRedo(out, filepath.Base(w.real), old, next, newSum)
+	out.Write(redoRecord(filepath.Base(w.real), old, next, newSum)...)
 	if err := out.Sync(); err != nil {
 		// Sync, or a record that reached the disk would redo a write that is refused.
 		return errors.Join(err, sys.Truncate(f, old.Size()), sys.Sync(f))
@@ -125,10 +125,10 @@ func (w *redoWriter) lease() error {
 // lead up to it, so that doc ends at a NUL if the record is damaged.
 //
 // A server that is killed between two writes must leave no sector with parts of both
-// documents, which would look like an edit: WriteTo writes whole sectors.
+// documents, which would look like an edit: Write writes whole sectors.
 func (w *redoWriter) overwrite(f *os.File, doc *document.Document, record int64) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f}
-	doc.Runs().WriteTo(out)
+	out.Write(doc.Runs()...)
 	if record > 0 {
 		out.Zeros(record)
 		out.Sync()

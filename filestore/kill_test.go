@@ -126,11 +126,11 @@ func TestKillBetweenPieces(t *testing.T) {
 			o := w.options()
 			m := mortal{dieAt: -1}
 			write := o.sys.WriteAt
-			o.sys.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
+			o.sys.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
 				if m.dead {
 					return 0, errDead // no part of this write, which would complete a sector
 				}
-				return write(f, b, off)
+				return write(f, runs, off)
 			}
 			if err := m.run(o, path, func(s *Store) {
 				m.dieAt = m.calls + at

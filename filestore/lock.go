@@ -102,7 +102,7 @@ func (l *lock) openLockFile(path string) (*os.File, error) {
 		if l.o.URL != "" {
 			holder += atURL + l.o.URL
 		}
-		sys.WriteAt(f, []byte(holder+"\n"), 0)
+		sys.WriteAt(f, [][]byte{[]byte(holder + "\n")}, 0)
 		return f, nil
 	}
 	return nil, fmt.Errorf("%w: other servers keep locking and releasing %s", storage.ErrInUse, l.path)

@@ -85,9 +85,9 @@ func (d *powerDisk) record(sys disk.Calls) disk.Calls {
 		}
 		return f, nil
 	}
-	r.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
-		d.events = append(d.events, event{kind: "write", inode: d.open[f], off: off, data: slices.Clone(b)})
-		return sys.WriteAt(f, b, off)
+	r.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
+		d.events = append(d.events, event{kind: "write", inode: d.open[f], off: off, data: bytes.Join(runs, nil)})
+		return sys.WriteAt(f, runs, off)
 	}
 	r.Truncate = func(f *os.File, size int64) error {
 		d.events = append(d.events, event{kind: "truncate", inode: d.open[f], size: size})
@@ -403,13 +403,13 @@ func TestPowerControls(t *testing.T) {
 // file off first, and makes no record.
 func truncateAndWrite(c *disk.Calls) {
 	write, truncate := c.WriteAt, c.Truncate
-	c.WriteAt = func(f *os.File, b []byte, off int64) (int, error) {
+	c.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
 		switch {
 		case off > 0 && filepath.Base(f.Name()) == "db.json":
-			return len(b), nil // the record
+			return len(bytes.Join(runs, nil)), nil // the record
 		case off == 0:
 			truncate(f, 0)
 		}
-		return write(f, b, off)
+		return write(f, runs, off)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 	"strings"
 
@@ -42,19 +41,16 @@ const (
 	redoCRC   = 8
 )
 
-// writeRedo writes the record that leads from old to next. w keeps its first error.
-func writeRedo(w io.Writer, name string, old, next *document.Document, newSum checksum.Sum) {
-	var crcs crcWriter
-	old.Runs().WriteTo(&crcs)
+// redoRecord returns the record that leads from old to next.
+func redoRecord(name string, old, next *document.Document, newSum checksum.Sum) document.Runs {
+	crcs := blockCRCs(old.Runs()...)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(old.Sum()), next.Size(), uint64(newSum), uint64(checksum.Of(crcs)))
 	head += redoCheck + checksum.Of([]byte(head)).String() + "\n"
-	w.Write(append([]byte(head), crcs...))
-	next.Runs().WriteTo(w)
-	io.WriteString(w, head[len("\x00"):])
+	return slices.Concat(document.Runs{[]byte(head), crcs}, next.Runs(), document.Runs{[]byte(head[len("\x00"):])})
 }
 
-// redoSize returns the maximum number of bytes that writeRedo writes.
+// redoSize returns the maximum length of that record.
 func redoSize(name string, old, next *document.Document) int64 {
 	line := len(redoBegin) + len(name) + len(redoHelp) + 200
 	return int64(2*line) + (old.Size()/redoBlock+1)*redoCRC + next.Size()
@@ -146,22 +142,26 @@ func (r *redo) isOld(block []byte, at int) bool {
 	}
 	n := int(min(redoBlock, r.oldLen-int64(at)))
 	i := at / redoBlock * redoCRC
-	return n <= len(block) && string(appendCRC(nil, block[:n])) == string(r.crcs[i:i+redoCRC])
+	return n <= len(block) && string(blockCRCs(block[:n])) == string(r.crcs[i:i+redoCRC])
 }
 
-func appendCRC(b, block []byte) []byte {
-	return fmt.Appendf(b, "%08x", crc32.Checksum(block, checksum.Castagnoli))
-}
-
-// A crcWriter appends the CRC of each block that is written to it. Only the last
-// block may be incomplete.
-type crcWriter []byte
-
-func (c *crcWriter) Write(b []byte) (int, error) {
-	for block := range slices.Chunk(b, redoBlock) {
-		*c = appendCRC(*c, block)
+// blockCRCs returns the CRC of each block of runs, which follow one another.
+func blockCRCs(runs ...[]byte) (crcs []byte) {
+	crc, size := uint32(0), 0 // of the block
+	for _, run := range runs {
+		for len(run) > 0 {
+			n := min(len(run), redoBlock-size)
+			crc, size, run = crc32.Update(crc, checksum.Castagnoli, run[:n]), size+n, run[n:]
+			if size == redoBlock {
+				crcs = fmt.Appendf(crcs, "%08x", crc)
+				crc, size = 0, 0
+			}
+		}
 	}
-	return len(b), nil
+	if size > 0 {
+		crcs = fmt.Appendf(crcs, "%08x", crc)
+	}
+	return crcs
 }
 
 // A verdict says what to do with a file that has a redo record, or the rest of one.

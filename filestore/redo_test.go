@@ -28,13 +28,12 @@ func document0(t testing.TB, text string) *document.Document {
 
 // recordOf returns the redo record that leads from old to next.
 func recordOf(t testing.TB, old, next string) []byte {
-	var b bytes.Buffer
 	d := document0(t, next)
-	writeRedo(&b, "db.json", document0(t, old), d, checksum.Of(d.Runs()...))
-	if most := redoSize("db.json", document0(t, old), d); int64(b.Len()) > most {
-		t.Fatalf("a record of %d bytes, and %d were reserved", b.Len(), most)
+	b := bytes.Join(redoRecord("db.json", document0(t, old), d, checksum.Of(d.Runs()...)), nil)
+	if most := redoSize("db.json", document0(t, old), d); int64(len(b)) > most {
+		t.Fatalf("a record of %d bytes, and %d were reserved", len(b), most)
 	}
-	return b.Bytes()
+	return b
 }
 
 func TestRedoRecord(t *testing.T) {
@@ -68,9 +67,8 @@ func TestRecordName(t *testing.T) {
 	d := document0(t, sample)
 	sum := checksum.Of(d.Runs()...)
 	for _, name := range []string{"my head=1.json", fmt.Sprintf("db"+redoForm+redoCheck, 1, uint64(sum), 1, uint64(sum), uint64(sum)), "a\nb"} {
-		var b bytes.Buffer
-		writeRedo(&b, name, d, d, sum)
-		if r, ok := readRedo(b.Bytes()); !ok || string(r.text) != sample {
+		b := bytes.Join(redoRecord(name, d, d, sum), nil)
+		if r, ok := readRedo(b); !ok || string(r.text) != sample {
 			t.Errorf("%q: %v, %+v", name, ok, r)
 		}
 	}
@@ -91,7 +89,10 @@ func TestSyncBeforeCut(t *testing.T) {
 				steps = append(steps, step)
 			}
 		}
-		o.sys.WriteAt = func(f *os.File, b []byte, off int64) (int, error) { note(f, "write"); return write(f, b, off) }
+		o.sys.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
+			note(f, "write")
+			return write(f, runs, off)
+		}
 		o.sys.Sync = func(f *os.File) error { note(f, "sync"); return sync(f) }
 		o.sys.Truncate = func(f *os.File, size int64) error { note(f, "truncate"); return truncate(f, size) }
 		start(t, path, o)

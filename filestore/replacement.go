@@ -184,7 +184,7 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 			w.Do(func() error { return t.copyOwner(w.File) })
 			w.Chmod(t.like.Mode())
 		}
-		next.Runs().WriteTo(w)
+		w.Write(next.Runs()...)
 		w.Do(func() (err error) {
 			d.State, err = sys.Identify(w.File, d.path, sum)
 			return err

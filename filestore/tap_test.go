@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,22 +86,24 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			}
 			return sys.ReadAt(f, b, off)
 		},
-		WriteAt: func(f *os.File, b []byte, off int64) (int, error) {
+		WriteAt: func(f *os.File, runs [][]byte, off int64) (int, error) {
+			part := func(n int) (int, error) { return sys.WriteAt(f, [][]byte{bytes.Join(runs, nil)[:n]}, off) }
+			size := len(bytes.Join(runs, nil))
 			err := before("write", filepath.Base(f.Name()))
 			if cut, ok := err.(errCut); ok {
-				if n := (off+int64(len(b))/2)/512*512 - off; n > 0 {
-					sys.WriteAt(f, b[:n], off)
+				if n := (off+int64(size)/2)/512*512 - off; n > 0 {
+					part(int(n))
 				}
 				return 0, cut.error
 			}
 			if short, ok := err.(errShort); ok {
-				n, _ := sys.WriteAt(f, b[:len(b)/2], off)
+				n, _ := part(size / 2)
 				return n, &os.PathError{Op: "write", Path: f.Name(), Err: short.error}
 			}
 			if err != nil {
 				return 0, &os.PathError{Op: "write", Path: f.Name(), Err: err}
 			}
-			return sys.WriteAt(f, b, off)
+			return sys.WriteAt(f, runs, off)
 		},
 		Truncate: func(f *os.File, size int64) error {
 			if err := file("truncate", f); err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -316,17 +315,14 @@ func (s *Store) writeRecord(parts []*part) error {
 	if err != nil {
 		return err
 	}
-	err = s.folder.create(s.folder.dotFile(redoName), 0o600, func(w *disk.Writer) {
-		var sum checksum.Writer
-		out := io.MultiWriter(w, &sum) // w keeps its first error
-		out.Write(append(head, '\n'))
-		for _, p := range parts {
-			if p.next != nil {
-				p.next.Runs().WriteTo(out)
-			}
+	record := document.Runs{append(head, '\n')}
+	for _, p := range parts {
+		if p.next != nil {
+			record = append(record, p.next.Runs()...)
 		}
-		io.WriteString(w, sum.Sum().String())
-	})
+	}
+	record = append(record, []byte(checksum.Of(record...).String()))
+	err = s.folder.create(s.folder.dotFile(redoName), 0o600, func(w *disk.Writer) { w.Write(record...) })
 	if err == nil {
 		err = s.o.sys.SyncDir(s.folder.dir())
 	}

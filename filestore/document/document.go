@@ -1,12 +1,9 @@
 package document
 
 import (
-	"bufio"
 	"bytes"
-	"io"
 	"iter"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -285,29 +282,4 @@ func (r *Runs) add(b []byte) {
 // follows reports whether b follows a in memory.
 func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
-}
-
-// piece is the size of a write: large enough that the kernel finds large parts of memory
-// for it, which takes a third less time than writes of 64 KiB.
-const piece = 1 << 20
-
-var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, piece) }}
-
-// WriteTo writes the text to w in few, large pieces. Each but the last is a
-// multiple of 1 MiB.
-func (r Runs) WriteTo(w io.Writer) (n int64, err error) {
-	b := writers.Get().(*bufio.Writer)
-	b.Reset(w)
-	defer writers.Put(b)
-	for _, run := range r {
-		// bufio passes on what is larger than its buffer in one piece.
-		first := min(b.Available(), len(run))
-		rest := first + (len(run)-first)/piece*piece
-		for _, part := range [][]byte{run[:first], run[first:rest], run[rest:]} {
-			k, _ := b.Write(part) // Flush returns the error
-			n += int64(k)
-		}
-	}
-	err = b.Flush()
-	return n - int64(b.Buffered()), err
 }

@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -99,28 +98,5 @@ func BenchmarkContents(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		d.Contents()
-	}
-}
-
-func BenchmarkWrite(b *testing.B) {
-	data := bigFile(370_000, 270, "")
-	d, err := Parse("db.json", data, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	// Half of the file is unchanged; in the other half every tenth record is new.
-	var changes []storage.Change
-	for i := 0; i < 185_000; i += 10 {
-		key := fmt.Sprint(i)
-		changes = append(changes, storage.Change{Collection: "schedules", ID: key, Value: fmt.Appendf(nil, `{"id":"%s"}`, key)})
-	}
-	if d, err = d.Apply(changes); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(d.Size())
-	for b.Loop() {
-		if _, err := d.Runs().WriteTo(io.Discard); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

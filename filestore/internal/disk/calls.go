@@ -19,7 +19,7 @@ type Calls struct {
 
 	Fstat      func(f *os.File) (os.FileInfo, error)
 	ReadAt     func(f *os.File, b []byte, off int64) (int, error)
-	WriteAt    func(f *os.File, b []byte, off int64) (int, error)
+	WriteAt    func(f *os.File, runs [][]byte, off int64) (int, error) // one after another
 	Truncate   func(f *os.File, size int64) error
 	Reserve    func(f *os.File, size int64) error // disk space, without changing the file's size
 	Sync       func(f *os.File) error
@@ -54,7 +54,7 @@ func Real() Calls {
 		Close:      (*os.File).Close,
 		Fstat:      (*os.File).Stat,
 		ReadAt:     (*os.File).ReadAt,
-		WriteAt:    (*os.File).WriteAt,
+		WriteAt:    writeAt,
 		Truncate:   (*os.File).Truncate,
 		Reserve:    reserve,
 		Sync:       (*os.File).Sync,

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -63,15 +64,45 @@ type Writer struct {
 	err   error
 }
 
-func (w *Writer) Write(b []byte) (n int, err error) {
-	if w.err == nil {
-		n, w.err = w.Calls.WriteAt(w.File, b, w.Off)
-		w.Off += int64(n)
-		if w.err == nil && n < len(b) {
-			w.err = fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), syscall.ENOSPC)
+// A piece is the size of a write: large enough that the kernel finds large parts of
+// memory for it, which takes a third less time than writes of 64 KiB. It has at most
+// mostRuns runs, as the kernel allows.
+const (
+	piece    = 1 << 20
+	mostRuns = 1024
+)
+
+// Write writes runs, one after another, in pieces of 1 MiB.
+func (w *Writer) Write(runs ...[]byte) error {
+	var part [][]byte
+	size := 0
+	for _, run := range runs {
+		for len(run) > 0 {
+			n := min(len(run), piece-size)
+			part, size, run = append(part, run[:n]), size+n, run[n:]
+			switch {
+			case size == piece:
+				w.write(part, size)
+				part, size = part[:0], 0
+			case len(part) == mostRuns:
+				part = [][]byte{bytes.Join(part, nil)}
+			}
 		}
 	}
-	return n, w.err
+	w.write(part, size)
+	return w.err
+}
+
+func (w *Writer) write(part [][]byte, size int) {
+	if w.err != nil || size == 0 {
+		return
+	}
+	n, err := w.Calls.WriteAt(w.File, part, w.Off)
+	w.Off += int64(n)
+	if err == nil && n < size {
+		err = fmt.Errorf("wrote %d of %d bytes: %w", n, size, syscall.ENOSPC)
+	}
+	w.err = err
 }
 
 var zeros [64 << 10]byte

@@ -26,6 +26,22 @@ func changed(info os.FileInfo) syscall.Timespec {
 	return syscall.Timespec{}
 }
 
+// writeAt writes runs, which are joined by the kernel.
+func writeAt(f *os.File, runs [][]byte, off int64) (n int, err error) {
+	joined, _ := unix.Pwritev(int(f.Fd()), runs, off) // what it leaves is tried again below
+	for _, run := range runs {
+		done := min(max(joined-n, 0), len(run))
+		n += done
+		if done < len(run) {
+			k, err := f.WriteAt(run[done:], off+int64(n))
+			if n += k; err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
 func reserve(f *os.File, size int64) error {
 	err := error(unix.EINTR)
 	for err == unix.EINTR { // the runtime's own signals, on tmpfs

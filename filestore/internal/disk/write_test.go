@@ -3,37 +3,82 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
 
-// TestWriter writes a large text in parts. A short write is an error.
-func TestWriter(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "db.json"))
-	if err != nil {
-		t.Fatal(err)
+// cut returns text in runs of random lengths up to most.
+func cut(text []byte, r *rand.Rand, most int) (runs [][]byte) {
+	for len(text) > 0 {
+		n := min(r.IntN(most+1), len(text))
+		runs, text = append(runs, text[:n]), text[n:]
 	}
-	defer f.Close()
-	sys := Real()
-	text := bytes.Repeat([]byte("Emma and Max, "), 3<<20/2)
-	w := &Writer{Calls: &sys, File: f}
-	for _, piece := range [][]byte{text[:5<<20], text[5<<20 : 9<<20], text[9<<20:]} {
-		if n, err := w.Write(piece); n != len(piece) || err != nil {
-			t.Fatal(n, err)
+	return runs
+}
+
+// TestWriter writes a large text in runs of all lengths. Each write but the last has a
+// piece, and no more runs than the kernel takes; together they write the text once.
+func TestWriter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := make([]byte, 9<<20+12345)
+	for i := range text {
+		text[i] = byte(r.Uint32())
+	}
+	for _, most := range []int{20, 700, 3_000, 100_000, 3 << 20, 20 << 20} {
+		f, err := os.Create(filepath.Join(t.TempDir(), "db.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		sys := Real()
+		var sizes []int
+		sys.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
+			if len(runs) > mostRuns {
+				t.Errorf("%d runs at once", len(runs))
+			}
+			n, err := writeAt(f, runs, off)
+			sizes = append(sizes, n)
+			return n, err
+		}
+		w := &Writer{Calls: &sys, File: f}
+		if err := errors.Join(w.Write(cut(text, r, most)...), w.Sync()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, text) || w.Off != int64(len(text)) {
+			t.Errorf("runs up to %d: %d of %d bytes are there, or others: %v", most, len(got), len(text), err)
+		}
+		if want := append(slices.Repeat([]int{piece}, 9), 12345); !slices.Equal(sizes, want) {
+			t.Errorf("runs up to %d: writes of %v, want %v", most, sizes, want)
 		}
 	}
-	if err := sys.Sync(f); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, text) {
-		t.Errorf("%d of %d bytes are there, or others: %v", len(got), len(text), err)
-	}
+}
 
-	sys.WriteAt = func(f *os.File, b []byte, off int64) (int, error) { return 7, nil }
-	n, err := (&Writer{Calls: &sys, File: f}).Write(text)
-	if n != 7 || !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("a full disk: %d, %v", n, err)
+// TestWriterFails has writes that fail after some bytes. Nothing is written after them.
+func TestWriterFails(t *testing.T) {
+	text := make([]byte, 5<<20)
+	for name, test := range map[string]struct {
+		err, want error
+	}{
+		"a short write": {nil, syscall.ENOSPC},
+		"an error":      {syscall.EIO, syscall.EIO},
+	} {
+		sys, calls := Real(), 0
+		sys.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
+			if calls++; calls < 3 {
+				return piece, nil
+			}
+			return 7, test.err
+		}
+		w := &Writer{Calls: &sys}
+		if err := w.Write(cut(text, rand.New(rand.NewPCG(1, 2)), 100_000)...); !errors.Is(err, test.want) || w.Off != 2*piece+7 || calls != 3 {
+			t.Errorf("%s: %v, at %d after %d calls", name, err, w.Off, calls)
+		}
+		if err := w.Write(text); !errors.Is(err, test.want) || calls != 3 {
+			t.Errorf("%s: written on: %v, %d calls", name, err, calls)
+		}
 	}
 }
