@@ -20,9 +20,9 @@ type style struct {
 	idMember string // with the ids, if the list is a collection
 }
 
-// deepLevel is the depth from which values are written without layout and
-// replaced as a whole. Each level costs a scan of everything in it and in the
-// examples. People do not nest so deep, but a program may.
+// deepLevel is the depth from which values are written without layout and, if more than
+// scalars differ, replaced as a whole. Each level costs a scan of everything in it and in
+// the examples. People do not nest so deep, but a program may.
 const deepLevel = 32
 
 // in returns the style of values in l, taken from its items.

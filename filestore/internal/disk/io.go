@@ -74,7 +74,7 @@ const (
 
 // Write writes runs, one after another, in pieces of 1 MiB.
 func (w *Writer) Write(runs ...[]byte) error {
-	var part [][]byte
+	part := make([][]byte, 0, min(len(runs), mostRuns))
 	size := 0
 	for _, run := range runs {
 		for len(run) > 0 {

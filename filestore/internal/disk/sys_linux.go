@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"syscall"
@@ -26,18 +27,21 @@ func changed(info os.FileInfo) syscall.Timespec {
 	return syscall.Timespec{}
 }
 
-// writeAt writes runs, which are joined by the kernel.
-func writeAt(f *os.File, runs [][]byte, off int64) (n int, err error) {
-	joined, _ := unix.Pwritev(int(f.Fd()), runs, off) // what it leaves is tried again below
+// writeAt lets the kernel join runs, which saves a copy.
+func writeAt(f *os.File, runs [][]byte, off int64) (int, error) {
+	n, size, err := 0, 0, error(unix.EINTR)
+	for err == unix.EINTR {
+		n, err = unix.Pwritev(int(f.Fd()), runs, off)
+	}
+	if err != nil {
+		return 0, &os.PathError{Op: "write", Path: f.Name(), Err: err}
+	}
 	for _, run := range runs {
-		done := min(max(joined-n, 0), len(run))
-		n += done
-		if done < len(run) {
-			k, err := f.WriteAt(run[done:], off+int64(n))
-			if n += k; err != nil {
-				return n, err
-			}
-		}
+		size += len(run)
+	}
+	if n < size { // the disk may be full: the rest shows
+		k, err := f.WriteAt(bytes.Join(runs, nil)[n:], off+int64(n))
+		return n + k, err
 	}
 	return n, nil
 }

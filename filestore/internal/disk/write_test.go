@@ -20,8 +20,9 @@ func cut(text []byte, r *rand.Rand, most int) (runs [][]byte) {
 	return runs
 }
 
-// TestWriter writes a large text in runs of all lengths. Each write but the last has a
-// piece, and no more runs than the kernel takes; together they write the text once.
+// TestWriter writes a line, and a large text in runs of all lengths. Each write of the text
+// but the last has a piece, and no more runs than the kernel takes; together they write it
+// once.
 func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 9<<20+12345)
@@ -45,13 +46,14 @@ func TestWriter(t *testing.T) {
 			return n, err
 		}
 		w := &Writer{Calls: &sys, File: f}
-		if err := errors.Join(w.Write(cut(text, r, most)...), w.Sync()); err != nil {
+		line := []byte("a line\n")
+		if err := errors.Join(w.Write(line), w.Write(cut(text, r, most)...), w.Sync()); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, text) || w.Off != int64(len(text)) {
+		if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, slices.Concat(line, text)) || w.Off != int64(len(got)) {
 			t.Errorf("runs up to %d: %d of %d bytes are there, or others: %v", most, len(got), len(text), err)
 		}
-		if want := append(slices.Repeat([]int{piece}, 9), 12345); !slices.Equal(sizes, want) {
+		if want := slices.Concat([]int{len(line)}, slices.Repeat([]int{piece}, 9), []int{12345}); !slices.Equal(sizes, want) {
 			t.Errorf("runs up to %d: writes of %v, want %v", most, sizes, want)
 		}
 	}
