@@ -152,8 +152,7 @@ func (n *nodes) client() (*clientv3.Client, int64, error) {
 	return n.etcd, at, nil
 }
 
-// leave makes later calls use the next node, unless another call did so already. Watches
-// end.
+// leave makes later calls use the next node, unless another call did so already. Watches end.
 func (n *nodes) leave(number int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

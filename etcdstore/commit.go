@@ -35,8 +35,7 @@ func (s *Store) CommitRules(ctx context.Context, base storage.Rev, rules []byte,
 	return s.commit(ctx, int64(base), changes, append([]byte{}, rules...), idMember)
 }
 
-// commit makes changes durable. Unless rules is nil, they change too, and idMember with
-// them.
+// commit makes changes durable. Unless rules is nil, they change too, and idMember with them.
 func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules []byte, idMember func(string) string) (storage.Rev, error) {
 	if s.readOnly {
 		return 0, fmt.Errorf("%w: this server does not write to the cluster", storage.ErrReadOnly)

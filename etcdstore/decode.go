@@ -165,8 +165,7 @@ func (d *step) changes() (changes []storage.Change) {
 	return changes
 }
 
-// noteLocked applies a step to the state of the store, if it follows that. The caller
-// holds s.mu.
+// noteLocked applies a step to the store's state, if it follows that. The caller holds s.mu.
 func (s *Store) noteLocked(d *step) {
 	if s.state != nil && s.state.rev == d.head.Prev {
 		s.state.apply(d)

@@ -17,10 +17,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// Import creates a database with contents and rules if none exists; otherwise the
-// error wraps fs.ErrExist. It refuses a prefix that has other keys. Until its last
-// transaction, which writes the head, there is no database. KeyBy sets the fields with
-// the ids.
+// Import creates a database with contents and rules if none exists; otherwise the error wraps
+// fs.ErrExist. It refuses a prefix that has other keys. Until its last transaction, which
+// writes the head, there is no database. KeyBy sets the fields with the ids.
 func (s *Store) Import(ctx context.Context, contents []storage.Collection, rules []byte) (storage.Rev, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()

@@ -172,8 +172,7 @@ func (s *Store) Writable() error {
 	return s.refused
 }
 
-// setRefused sets the error of Writable, and returns it. A store that writes nothing has
-// none.
+// setRefused sets the error of Writable, and returns it. A store that writes nothing has none.
 func (s *Store) setRefused(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,9 +92,8 @@ func (f *follower) give(b storage.Batch) {
 	}
 }
 
-// confirm makes the store fresh if the head that was seen has been yielded. Of the heads
-// that have not been, the first one counts: under steady writes the last is never yielded
-// in time.
+// confirm makes the store fresh if the head that was seen has been yielded. Of the heads that
+// have not been, the first one counts: under steady writes the last is never yielded in time.
 func (f *follower) confirm() {
 	if f.seen <= f.last {
 		f.freshen(f.seenAt)
@@ -199,8 +198,7 @@ func (f *follower) receive(ctx context.Context) {
 	}
 }
 
-// handle handles the events of one revision. It reports false if the next ones cannot be
-// handled yet.
+// handle handles the events of one revision. It reports whether the next can be handled now.
 func (f *follower) handle(ctx context.Context, events []*clientv3.Event) bool {
 	d, err := f.decode(events)
 	if f.lost() != nil {

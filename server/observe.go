@@ -93,8 +93,7 @@ func (m *Metrics) AddCounter(name, help string, value func() int64) {
 // Synced records the duration of a sync.
 func (m *Metrics) Synced(d time.Duration) { m.syncs.Observe(d.Seconds()) }
 
-// Store returns s with its commits measured. The database is opened on
-// the result.
+// Store returns s with its commits measured. The database is opened on the result.
 func (m *Metrics) Store(s storage.Store) storage.Store {
 	if shared, ok := s.(storage.SharedStore); ok {
 		return observedShared{shared, observed{s, m}}

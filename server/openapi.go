@@ -27,8 +27,7 @@ func (req *request) sendDescription(contentType string, text func() []byte) erro
 	return req.sendTagged(contentType, "", func(b []byte) ([]byte, error) { return append(b, text()...), nil })
 }
 
-// inferSchema serves GET /_/schema.json: the schema that pickup schema would make from
-// the data.
+// inferSchema serves GET /_/schema.json: the schema that pickup schema makes from the data.
 func (req *request) inferSchema() error {
 	return req.sendDescription(openapi.SchemaType, func() []byte { return describe.InferSchema(req.snap) })
 }

@@ -14,8 +14,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// The header that names a session, and the path that does so where a client cannot
-// send headers.
+// The header that names a session, and the path that does so if a client cannot send headers.
 const (
 	sessionHeader    = "Pickup-Session"
 	newSessionHeader = "Pickup-Session-New"

@@ -14,8 +14,7 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// The preferences of RFC 7240 that are honored, besides those for simulations. Others
-// are ignored.
+// The honored preferences of RFC 7240, besides those for simulations. Others are ignored.
 const (
 	preferMinimal = "return=minimal"
 	preferStrict  = "handling=strict"

@@ -33,8 +33,7 @@ func (req *request) readParameters() (err error) {
 	return nil
 }
 
-// checkParameters returns an error for the first parameter that the route does not
-// take.
+// checkParameters returns an error for the first parameter that the route does not take.
 func (req *request) checkParameters(r *route) error {
 	if len(req.parameters) == 0 {
 		return nil

@@ -121,8 +121,7 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 }
 
-// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has
-// the names.
+// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has the names.
 const csvType = "text/csv; charset=utf-8; header=present"
 
 // appendCSV appends records as a table with a column for each top-level field, in
@@ -229,8 +228,7 @@ func (req *request) read() error {
 	})
 }
 
-// readDatabase serves GET /db: all top-level fields, including "$schema" and
-// scalars.
+// readDatabase serves GET /db: all top-level fields, including "$schema" and scalars.
 func (req *request) readDatabase() error {
 	if httpx.WantsStream(req.Request) {
 		return req.streamDatabase()

@@ -140,6 +140,5 @@ func isHealthCheck(c *gin.Context) bool {
 	return path == openapi.LivezPath || path == openapi.ReadyzPath
 }
 
-// isVerbose reports whether the query has the parameter verbose, with or without
-// a value.
+// isVerbose reports whether the query has the parameter verbose, with or without a value.
 func isVerbose(r *http.Request) bool { return r.URL.Query().Has("verbose") }

@@ -82,8 +82,7 @@ var routes = []route{
 	{path: openapi.TypesPath, get: (*request).types},
 	{path: openapi.SchemaPath, get: (*request).inferSchema},
 	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
-	// The page that shows the data, and the files that it loads, unless Options.NoPage
-	// is set.
+	// The page that shows the data, and the files that it loads, unless Options.NoPage is set.
 	{path: openapi.PagePath, get: (*request).page, outside: true},
 	{path: openapi.PagePath + "/page/:file", get: (*request).page, outside: true},
 	// A page that shows the OpenAPI document, and the files that it loads.

@@ -76,8 +76,7 @@ const countedBody = 2 << 10
 
 // write writes a whole answer. net/http omits the body for HEAD.
 func write(c *gin.Context, status int, body []byte) {
-	// Without Content-Length most answers have eight headers, for which the map need not
-	// grow.
+	// Without Content-Length most answers have eight headers, for which the map need not grow.
 	if status != http.StatusOK || len(body) > countedBody || c.Request.Method != http.MethodGet {
 		c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}

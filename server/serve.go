@@ -166,8 +166,7 @@ func (req *request) checkSessionName(name string) error {
 	return nil
 }
 
-// enterLocked makes the request one of a session until it ends. The caller has
-// sessions.mu.
+// enterLocked makes the request one of a session until it ends. The caller has sessions.mu.
 func (req *request) enterLocked(x *session) {
 	req.session = x
 	x.holdLocked()

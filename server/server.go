@@ -233,8 +233,7 @@ type server struct {
 	pageAlone    sync.Once     // log how a page of version 1 is requested
 }
 
-// A revisionValue is a value of Pickup-Revision. Requests share the last one, to save
-// allocations.
+// A revisionValue is a value of Pickup-Revision. Requests share the last to save allocations.
 type revisionValue struct {
 	run   string
 	rev   storage.Rev
@@ -247,8 +246,7 @@ type link struct {
 	outside bool   // see route
 }
 
-// writeError returns why writes fail although the server is not read-only, nil if they
-// do not.
+// writeError returns why writes fail although the server is not read-only, nil if they do not.
 func (s *server) writeError() error {
 	if s.ReadOnly || s.Writable == nil {
 		return nil

@@ -126,8 +126,7 @@ func (s *sessions) leave(x *session) {
 	}
 }
 
-// admit refuses a write that adds more bytes to a session if all sessions would hold too
-// much.
+// admit refuses a write that adds more bytes to a session if all sessions would hold too much.
 func (s *sessions) admit(more int) error {
 	held := int64(more)
 	s.mu.Lock()

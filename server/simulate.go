@@ -19,9 +19,8 @@ import (
 	"pickup/server/simulate"
 )
 
-// simulations are the preferences by which a request asks for a simulation. A
-// parameter with _ before the name has the same effect, for clients that cannot
-// send headers.
+// simulations are the preferences by which a request asks for a simulation. A parameter with _
+// before the name has the same effect, for clients that cannot send headers.
 var simulations = []string{"delay", "code", "fault", "hold"}
 
 // simulate does to the request what it prefers and what rules say: it waits, answers
@@ -70,9 +69,8 @@ func (s *server) simulate(c *gin.Context) {
 	c.Next() // before what was read of the body is given back
 }
 
-// rulesOf returns the session of that name, and the rules that were set in it at run
-// time; both are nil if there is none. For "" the rules are those set outside of
-// sessions.
+// rulesOf returns the session of that name, and the rules that were set in it at run time; both
+// are nil if there is none. For "" the rules are those set outside of sessions.
 func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
 	if name == "" {
 		return &s.simulation.rules, nil

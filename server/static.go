@@ -86,9 +86,8 @@ func (req *request) sendFile(dir, name string) bool {
 const maxHeldFile = 8 << 20
 
 // readFile returns the content of a file, nil if it is large, and its tag. A file may be
-// replaced by one of the same size and time, as builds do that set a fixed time, so the
-// tag is a hash of the content. That of a large file is weak: it has the time and the
-// size.
+// replaced by one of the same size and time, as builds do that set a fixed time, so the tag is
+// a hash of the content. The tag of a large file is weak: it has the time and the size.
 func (req *request) readFile(file *os.File, info os.FileInfo) (text []byte, tag string) {
 	if size := info.Size(); size <= maxHeldFile && req.reserve(size) {
 		text := make([]byte, size)

@@ -161,8 +161,7 @@ func (req *request) listFindings() error {
 	return req.sendValue(append([]lint.Finding{}, found...))
 }
 
-// dismissFinding serves DELETE /_/findings/REV: the edit of that revision is no longer
-// a finding.
+// dismissFinding serves DELETE /_/findings/REV: that revision's edit is no longer a finding.
 func (req *request) dismissFinding() error {
 	id := req.Param("name")
 	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {

@@ -20,8 +20,7 @@ import (
 // events: the state, and then each change of it once it is durable. A client
 // that has lost the connection continues after the last id that it has seen.
 
-// streamList streams the records that the query of the URL wants; under narrows
-// it further.
+// streamList streams the records that the query of the URL wants; under narrows it further.
 func (req *request) streamList(collection string) error {
 	since, err := req.readSince(orderParameters)
 	if err != nil {

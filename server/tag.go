@@ -31,8 +31,7 @@ func (req *request) tagOf(snap *database.Snapshot, name, query, media string, bo
 	return httpx.QuoteTag([sha256.Size]byte(h.Sum(nil)))
 }
 
-// isConditional reports whether the request has preconditions, without which no tag is
-// computed.
+// isConditional reports whether a request has preconditions, without which no tag is computed.
 func (req *request) isConditional() bool {
 	h := req.Request.Header
 	return h["If-Match"] != nil || h["If-None-Match"] != nil
@@ -54,9 +53,8 @@ func (req *request) checkPrecondition(tag string) error {
 	return nil
 }
 
-// checkTarget checks the preconditions on the record or object of the path. If a
-// record does not exist, the change reports it or creates it; but If-Match never
-// holds then.
+// checkTarget checks the preconditions on the record or object of the path. If a record does
+// not exist, the change reports it or creates it; but If-Match never holds then.
 func (req *request) checkTarget(tx *database.Tx) error {
 	if !req.isConditional() {
 		return nil

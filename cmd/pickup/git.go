@@ -41,9 +41,8 @@ func ignorePattern(path string) string {
 	return "." + filepath.Base(realPath(path)) + ".*"
 }
 
-// unignored returns the root of the git repository that has the database at path and
-// does not ignore the files next to it. It returns "" otherwise, and if git is not
-// installed.
+// unignored returns the root of the git repository that has the database at path and does not
+// ignore the files next to it. It returns "" otherwise, and if git is not installed.
 func unignored(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -95,9 +94,8 @@ func gitAttribute(ctx context.Context, path, name string) string {
 // hunkHeader matches the lines that name a record or a collection.
 const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 
-// setUpGit makes git merge the database at path and its schema by record: with attributes
-// in the repository, which all clones share, and the command in the configuration of
-// this clone.
+// setUpGit makes git merge the database at path and its schema by record: with attributes in
+// the repository, which all clones share, and the command in the configuration of this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
 	real := realPath(path)
 	root := repository(ctx, path)

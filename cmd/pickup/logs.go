@@ -55,8 +55,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// forgiving ignores errors: after one, a buffer would write nothing any more, but a full disk
-// may get room.
+// forgiving ignores errors: a buffer would stop at the first one, but a full disk may get room.
 type forgiving struct{ w io.Writer }
 
 func (f forgiving) Write(lines []byte) (int, error) {
@@ -139,8 +138,7 @@ const (
 	plain  = "\x1b[m"
 )
 
-// replaceControls returns text with control characters replaced, and bytes that are not
-// UTF-8.
+// replaceControls returns text with control characters replaced, and bytes that are not UTF-8.
 func replaceControls(text string, by rune) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

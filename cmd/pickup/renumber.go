@@ -82,9 +82,8 @@ func (m *merge) renumber() error {
 	return nil
 }
 
-// rewrite returns the changes that give the records of ids their new ids, and each
-// reference that d has added or changed since base the id that refer returns; "" leaves it
-// as it is.
+// rewrite returns the changes that give the records of ids their new ids, and each reference
+// that d has added or changed since base the id that refer returns; "" leaves it as it is.
 func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
 	refer func(from, to recordName) string) (changes []storage.Change) {
 	snap := m.snapshot(d)

@@ -26,8 +26,7 @@ type Violation struct {
 // are violations, and so are repeated values of unique fields.
 func (s *Snapshot) Check() []Violation { return s.check(nil) }
 
-// check is Check without the faults in elements for which except, if not nil, reports
-// true.
+// check is Check without the faults in elements for which except, if not nil, reports true.
 func (s *Snapshot) check(except func(collection string, r *Record, pointer string) bool) []Violation {
 	if s.schema == nil {
 		return nil
@@ -155,9 +154,8 @@ func NewChecker(db *DB, except func(collection string, r *Record, pointer string
 	return c
 }
 
-// List returns the violations from start to end, which is exclusive, and how many
-// there are in all. If the database has changed since the latest check, List waits for
-// another one.
+// List returns the violations from start to end, which is exclusive, and how many there are in
+// all. If the database has changed since the latest check, List waits for another one.
 func (c *Checker) List(start, end int) (found []Violation, count int) {
 	asked := c.db.Snapshot()
 	c.checking.Lock()

@@ -29,8 +29,7 @@ type Edit struct {
 // maxEdits is the number of edits that can be undone.
 const maxEdits = 16
 
-// maxEditsSize is how many bytes of values may be held by these edits alone. Tests lower
-// it.
+// maxEditsSize is how many bytes of values may be held by these edits alone. Tests lower it.
 var maxEditsSize = 64 << 20
 
 // A keptEdit is an edit by hand that can be undone by its revision.
@@ -176,8 +175,7 @@ func (es *edits) wrote(changes []Change, replaced int) {
 	}
 }
 
-// undoneBy returns the elements in which an edit, with these changes, undoes acknowledged
-// writes.
+// undoneBy returns the elements in which an edit with these changes undoes acknowledged writes.
 func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element]bool {
 	edited := make(map[element]Change)
 	for _, ch := range changes {

@@ -44,9 +44,8 @@ func (b *embedder) relation(collection string, e *query.Embed) *relation {
 	return rel
 }
 
-// append appends a value of the collection with the embedded records, which
-// replace a field of their name or follow the last one. The error is a
-// *query.Error.
+// append appends a value of the collection with the embedded records, which replace a field of
+// their name or follow the last one. The error is a *query.Error.
 func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
 		return append(dst, v...), nil

@@ -39,8 +39,7 @@ func (e *FaultError) Error() string {
 	return strings.Join(s, "; ")
 }
 
-// A ConflictError reports that a change cannot be made because of other changes
-// since then.
+// A ConflictError reports that a change cannot be made because of other changes since then.
 type ConflictError struct {
 	Detail  string   // a sentence
 	Changed []Change // the elements that are in the way; only their names are set

@@ -123,8 +123,7 @@ func (s *Snapshot) NewQuery(collection string, parameters []query.Parameter) (*q
 	return query.Parse(collection, names{s, collection}, parameters)
 }
 
-// Where returns q with another condition, in the form of _where. The error is a
-// *query.Error.
+// Where returns q with another condition, in the form of _where. The error is a *query.Error.
 func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, error) {
 	return q.Where(names{s, q.Collection}, where)
 }

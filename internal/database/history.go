@@ -176,8 +176,7 @@ func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
 // maxSnapshots is the number of named snapshots.
 const maxSnapshots = 64
 
-// maxPinned is how many bytes of values may be held by named snapshots alone. Tests
-// lower it.
+// maxPinned is how many bytes of values may be held by named snapshots alone. Tests lower it.
 var maxPinned = 256 << 20
 
 // namedSnapshots are the named snapshots of a database, oldest first.

@@ -76,8 +76,7 @@ func (x *indexes) clone() *indexes {
 	return n
 }
 
-// drop frees all indexes, unless a reader is building one: a writer must not wait
-// for it.
+// drop frees all indexes, unless a reader is building one: a writer must not wait for it.
 func (x *indexes) drop() {
 	if x.mu.TryLock() {
 		defer x.mu.Unlock()

@@ -76,8 +76,7 @@ type site struct {
 }
 
 // judge returns what is wrong with changes that the Tx has made to base, and handles the
-// records that refer to deleted ones. The values of elements without a site are not
-// checked.
+// records that refer to deleted ones. The values of elements without a site are not checked.
 func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site, bool)) error {
 	var faults, taken []schema.Fault
 	var gone []element

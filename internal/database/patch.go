@@ -89,8 +89,7 @@ func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent
 	return value, sent, faults, nil
 }
 
-// touches are the values of a record that the operations of a patch change, in their
-// order.
+// touches are the values of a record that the operations of a patch change, in their order.
 type touches []touch
 
 type touch struct {

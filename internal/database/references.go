@@ -34,8 +34,7 @@ func (tx *Tx) checkReferences() error {
 	return faultError(all, nil, nil)
 }
 
-// holdsReference reports whether the field of a record refers to an id. record may be
-// nil.
+// holdsReference reports whether the field of a record refers to an id. record may be nil.
 func holdsReference(record jsontext.Value, member, id string) bool {
 	v, _ := rawjson.Member(record, member)
 	for e := range rawjson.Elements(v) {
@@ -85,8 +84,7 @@ func (s *Snapshot) unresolved(collection string, value jsontext.Value) iter.Seq2
 	}
 }
 
-// maxNear is the number of ids that nearestIDs suggests, and maxCompared of those that it
-// looks at.
+// maxNear is how many ids nearestIDs suggests, and maxCompared how many it looks at.
 const (
 	maxNear     = 3
 	maxCompared = 10000

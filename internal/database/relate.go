@@ -67,8 +67,7 @@ func (s *Snapshot) relation(collection, name string, expand bool) (relation, boo
 	return children, true
 }
 
-// A Relation is a field by which the records of a collection refer to the records of
-// another.
+// A Relation is a field by which the records of a collection refer to the records of another.
 type Relation struct {
 	From     string          `json:"from"`
 	Member   string          `json:"member"`

@@ -13,8 +13,7 @@ import (
 
 // A Revision is the effect of one Update or one external edit. It is immutable.
 //
-// It does not include the order of records: an edit that only moves them has no
-// changes.
+// It does not include the order of records: an edit that only moves them has no changes.
 type Revision struct {
 	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only, as shared ones do
 	Time    time.Time   // when it became visible

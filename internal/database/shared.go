@@ -226,8 +226,7 @@ func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	return db.Reach(ctx, rev)
 }
 
-// A latest is the answer of the store to the question for its latest revision, once for all
-// who wait.
+// A latest is the answer of the store to a call of Latest, once for all who wait.
 type latest struct {
 	asking chan struct{} // has an element during a call of Latest; guards the fields below
 	began  time.Time     // of the call
@@ -270,10 +269,9 @@ func (db *DB) Age() time.Duration {
 	return max(0, time.Since(db.shared.Fresh()))
 }
 
-// SetRules replaces the rules of a shared store, for all who use it; an empty text
-// removes them. They hold from one revision on. The error is a *schema.Error if the
-// rules cannot be used, and wraps ErrShape if the store is not shared: it then has
-// SetSchema.
+// SetRules replaces the rules of a shared store, for all who use it; an empty text removes
+// them. They hold from one revision on. The error is a *schema.Error if the rules cannot be
+// used, and wraps ErrShape if the store is not shared: it then has SetSchema.
 func (db *DB) SetRules(ctx context.Context, text []byte) error {
 	if db.shared == nil {
 		return fmt.Errorf("the store does not keep the rules: %w", storage.ErrShape)

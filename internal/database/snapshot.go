@@ -83,8 +83,7 @@ func (s *Snapshot) Target(name, id string) (jsontext.Value, error) {
 	return r.Value, nil
 }
 
-// Value returns a top-level field that is not a collection. The error wraps
-// ErrNotFound.
+// Value returns a top-level field that is not a collection. The error wraps ErrNotFound.
 func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	c := s.byName[name]
 	if c == nil || c.isArray() {

@@ -17,9 +17,8 @@ import (
 // else sees them before they are durable. It is valid only in the function that
 // Update was given.
 //
-// Bodies are valid JSON without duplicate names, with the client's spelling of
-// names: the pointers of a FaultError lead into the body. Returned records are as
-// stored.
+// Bodies are valid JSON without duplicate names, with the client's spelling of names: the
+// pointers of a FaultError lead into the body. Returned records are as stored.
 type Tx struct {
 	snap    *Snapshot // its collections are shared with others unless in mine
 	mine    map[string]bool
@@ -41,15 +40,13 @@ func newTx(base *Snapshot) *Tx {
 	return &Tx{snap: base.fork(), mine: make(map[string]bool)}
 }
 
-// Snapshot returns the database with the changes of tx. It is valid until the next
-// write.
+// Snapshot returns the database with the changes of tx. It is valid until the next write.
 func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
 
 // From makes tx one that commits a session, for the history.
 func (tx *Tx) From(session string) { tx.session = session }
 
-// IsChanged reports whether tx has made a change. An update without one makes no
-// revision.
+// IsChanged reports whether tx has made a change. An update without one makes no revision.
 func (tx *Tx) IsChanged() bool { return len(tx.changes) > 0 }
 
 // Repeat makes the times and the random ids that tx writes the same for each seed and time.
@@ -203,8 +200,7 @@ func (tx *Tx) withID(collection string, ids idStats, value jsontext.Value, renew
 	return value, id, invalid, taken
 }
 
-// target returns a record or, if id is empty, a singular resource. The error wraps
-// ErrNotFound.
+// target returns a record or, if id is empty, a singular resource. The error wraps ErrNotFound.
 func (tx *Tx) target(name, id string) (*Record, error) {
 	if id != "" {
 		return tx.snap.Get(name, id)
@@ -216,9 +212,8 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 	return &Record{Value: c.value}, nil
 }
 
-// validateAndSet replaces old by value if the fields called names keep the rules,
-// or all fields if names is nil. Setting the text that is stored already is not a
-// change.
+// validateAndSet replaces old by value if the fields called names keep the rules, or all fields
+// if names is nil. Setting the text that is stored already is not a change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
 	faults = append(faults, tx.snap.schema.Member(name).For(old.ID != "").Check(old.Value, value, names)...)
@@ -301,8 +296,7 @@ func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value
 	return value, sent, faults, nil
 }
 
-// keepID returns value with the id of old, spelled as in old. A singular resource has
-// none.
+// keepID returns value with the id of old, spelled as in old. A singular resource has none.
 func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
 	if old.ID == "" {
 		return value, nil

@@ -42,11 +42,10 @@ func (s *Snapshot) Strict(q *query.Query) error {
 	return nil
 }
 
-// CheckFilters returns a *query.Error for the first filter of q on an unknown field
-// whose name is almost the name of a known one, or of a parameter without its underscore.
-// unknown has the other unknown fields: the filters on them select nothing. A field is
-// known if the schema has it, or if a record of the collection has had it in the time of
-// the history.
+// CheckFilters returns a *query.Error for the first filter of q on an unknown field whose name
+// is almost the name of a known one, or of a parameter without its underscore. unknown has the
+// other unknown fields: the filters on them select nothing. A field is known if the schema has
+// it, or if a record of the collection has had it in the time of the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
 		if !s.Occurs(q.Collection, n.Path[0]) {
@@ -118,8 +117,7 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 	return false
 }
 
-// knownNames returns the names of the fields that records of a collection or its schema
-// have.
+// knownNames returns the names of the fields that records of a collection or its schema have.
 func (s *Snapshot) knownNames(collection string) (known []string) {
 	if c, err := s.array(collection); err == nil {
 		known = c.indexes.memberNames(c.records)

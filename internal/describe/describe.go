@@ -16,9 +16,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Description describes in JSON Schema what a database stores and accepts. A
-// resource with rules is described by them alone, although stored values may
-// break them.
+// A Description describes in JSON Schema what a database stores and accepts. A resource with
+// rules is described by them alone, although stored values may break them.
 type Description struct {
 	// Dialect is the "$schema" of the rules, "" if they have none.
 	Dialect string
@@ -31,8 +30,7 @@ type Description struct {
 	Resources []Resource
 }
 
-// A Definition is a named schema. Its name is a letter followed by letters and
-// digits.
+// A Definition is a named schema. Its name is a letter followed by letters and digits.
 type Definition struct {
 	Name   string
 	Schema jsontext.Value // compact

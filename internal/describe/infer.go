@@ -226,8 +226,7 @@ func (in *inference) addString(v jsontext.Value) {
 	}
 }
 
-// inferring is the context of an inference. The zero value is for a description
-// of the data.
+// inferring is the context of an inference. The zero value is for a description of the data.
 type inferring struct {
 	snap       *database.Snapshot
 	rules      bool   // the schema is for a rules file

@@ -20,8 +20,7 @@ type Node struct {
 	Origin any
 }
 
-// Open parses the items of an object or array into nodes. It reports false for
-// other values.
+// Open parses the items of an object or array into nodes. It reports false for other values.
 func (n *Node) Open() bool {
 	if n.Text == nil {
 		return n.Kind != 0

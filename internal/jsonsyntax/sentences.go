@@ -21,11 +21,10 @@ type sentence struct {
 // sentences are read from sentences.txt, which has on each line, between tabs, states, what
 // the text has there, and the sentence. The first that fits is used.
 //
-// States are letters: o the Root, v another value, i an element of an array, n a name,
-// I and N the same after the last comma, : and , themselves (or a closing bracket), e the
-// end. In a token that is not valid the state is 0 for a number, s for a string and E for
-// one that does not end. u is UTF-16, b a byte order mark, r an empty text, d a duplicate
-// name.
+// States are letters: o the Root, v another value, i an element of an array, n a name, I and N
+// the same after the last comma, : and , themselves (or a closing bracket), e the end. In a
+// token that is not valid the state is 0 for a number, s for a string and E for one that does
+// not end. u is UTF-16, b a byte order mark, r an empty text, d a duplicate name.
 var sentences = parseSentences()
 
 //go:embed sentences.txt

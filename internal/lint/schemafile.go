@@ -19,8 +19,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// A Schema is the schema file of a database that is served, which is read again when
-// it changes.
+// A Schema is the schema file of a served database, which is read again when it changes.
 type Schema struct {
 	reload.Files
 	Rules   *schema.Schema // to open the database with; nil without any

@@ -162,8 +162,7 @@ func (w *Watcher) Count() (n int, pending bool) {
 	return n + count, pending
 }
 
-// InSchema returns what is wrong with the schema, and how many findings that is: 1,
-// or 0.
+// InSchema returns what is wrong with the schema, and how many findings that is: 1, or 0.
 func (w *Watcher) InSchema() (f Finding, n int) {
 	if w.schema != nil {
 		if f, ok := Broken(w.schema.Err()); ok {

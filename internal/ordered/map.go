@@ -175,10 +175,9 @@ func (m *Map[V]) compact() {
 // All iterates over the values in order, with their places.
 func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
 
-// Blocks iterates over the values in order, in blocks of at most 32 or, if large, of
-// 1,024: always the same for one Map and its copies. With each it yields a place in which
-// a reader may keep what it has computed of the block. Copies share it until the block
-// changes.
+// Blocks iterates over the values in order, in blocks of at most 32 or, if large, of 1,024:
+// always the same for one Map and its copies. With each it yields a place in which a reader may
+// keep what it has computed of the block. Copies share it until the block changes.
 func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
 	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
 		level := 0

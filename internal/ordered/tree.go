@@ -158,8 +158,7 @@ func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
 	return n
 }
 
-// delete removes the value at a place that has one. It returns nil if no other is
-// left.
+// delete removes the value at a place that has one. It returns nil if no other is left.
 func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	if n.count == 1 {
 		return nil

@@ -23,8 +23,7 @@ type pattern struct {
 	program int // instructions
 }
 
-// compilePattern compiles the value of the parameter called name. The error is
-// an *Error.
+// compilePattern compiles the value of the parameter called name. The error is an *Error.
 func compilePattern(name, s string) (*pattern, error) {
 	if len(s) > maxPattern {
 		return nil, &Error{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}

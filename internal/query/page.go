@@ -68,8 +68,7 @@ func (q *Query) Window(total int) Window {
 	return r
 }
 
-// fromStart returns an index into a list of total records: a negative i counts
-// from the end.
+// fromStart returns an index into a list of total records: a negative i counts from the end.
 func fromStart(i, total int) int {
 	if i < 0 {
 		i += total

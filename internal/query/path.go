@@ -8,8 +8,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Path leads from a record to a value within it, by names of fields and indexes of
-// elements.
+// A Path leads from a record to a value within it, by names of fields and indexes of elements.
 type Path []string
 
 // Find returns the value at p within v.

@@ -55,8 +55,7 @@ func (q *Query) Match(v jsontext.Value) bool {
 	return m.Match(v) && m.err == nil
 }
 
-// Where returns q narrowed by a condition in the form of _where. The error is an
-// *Error.
+// Where returns q narrowed by a condition in the form of _where. The error is an *Error.
 func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 	p := newParser(q, names)
 	if err := p.where(condition); err != nil {

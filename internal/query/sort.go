@@ -15,8 +15,7 @@ type SortKey struct {
 	Descending bool
 }
 
-// orderKey appends bytes that compare as the list is sorted, strings by their first most
-// bytes.
+// orderKey appends bytes that compare as the list is sorted, strings by their first most bytes.
 func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int) []byte {
 	m.full = nil
 	for _, k := range m.q.Sort {

@@ -28,8 +28,7 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 // IsCompact reports whether v has no white space between tokens.
 func IsCompact(v jsontext.Value) bool { return nextSpace(v, 0) == len(v) }
 
-// nextSpace returns the index of the first white space between tokens from i on,
-// or len(v).
+// nextSpace returns the index of the first white space between tokens from i on, or len(v).
 func nextSpace(v jsontext.Value, i int) int {
 	for i < len(v) {
 		switch v[i] {
@@ -50,8 +49,7 @@ func AppendQuote(dst []byte, s string) []byte {
 	return dst
 }
 
-// AppendMember appends a field to the object, or to the fields, that dst
-// ends with.
+// AppendMember appends a field to the object, or to the fields, that dst ends with.
 func AppendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(AppendQuote(AppendComma(dst), name), ':'), value...)
 }

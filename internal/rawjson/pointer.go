@@ -10,9 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Tokens iterates over the tokens of data in order, each with the JSON Pointer
-// of its value. A field's name has the pointer of the field. Closing brackets
-// are left out.
+// Tokens iterates over the tokens of data in order, each with the JSON Pointer of its value. A
+// field's name has the pointer of the field. Closing brackets are left out.
 func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 	return func(yield func(pointer string, tok jsontext.Token) bool) {
 		dec := jsontext.NewDecoder(bytes.NewReader(data))

@@ -124,8 +124,7 @@ func firstItem(v []byte, i int, open byte) int {
 	return SkipSpace(v, i+1)
 }
 
-// memberValue returns the index of a field's value, given the index of the end of
-// its name.
+// memberValue returns the index of a field's value, given the index of the end of its name.
 func memberValue(v []byte, nameEnd int) int { return SkipSpace(v, SkipSpace(v, nameEnd)+1) }
 
 // Member returns the value of the field of v called name.

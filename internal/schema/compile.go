@@ -41,8 +41,7 @@ func Compile(file string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
-// maxDepth is how many arrays and objects a schema may nest: the limit of package
-// jsontext.
+// maxDepth is how many arrays and objects a schema may nest: the limit of package jsontext.
 const maxDepth = 10_000
 
 // A compilation turns a file into a schema or into its first mistake.

@@ -165,8 +165,7 @@ func (s *Schema) Title() string {
 	return s.root.Title
 }
 
-// CanonicalPath replaces an alias as the first token of a path by the name of
-// its field.
+// CanonicalPath replaces an alias as the first token of a path by the name of its field.
 func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
 		if canonical, ok := r.Aliases[path[0]]; ok {

@@ -68,8 +68,7 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	return "is not allowed here"
 }
 
-// notOneOf returns the fault of a value, shown as text, that is not one of the
-// allowed ones.
+// notOneOf returns the fault of a value, shown as text, that is not one of the allowed ones.
 func notOneOf(at, text string, got any, allowed []any) Fault {
 	const most = 12
 	var words, known []string

@@ -26,8 +26,7 @@ const (
 	onUpdate = "update"
 )
 
-// layouts are the layouts of times as JSON, the best first. "" is an integer in
-// milliseconds.
+// layouts are the layouts of times as JSON, the best first. "" is an integer in milliseconds.
 var layouts = []string{`"2006-01-02T15:04:05.000Z"`, `"2006-01-02T15:04:05Z"`, ""}
 
 // Text returns a time as JSON text, in the form that the schema allows.
@@ -70,10 +69,9 @@ func (r *Rules) allows(member string, value jsontext.Value) bool {
 	return !slices.ContainsFunc(describing, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
 }
 
-// Stamp returns value, which replaces old, with the times that the service writes (x-now)
-// into other fields than the id. old is nil if there was none. A time that the client has
-// set stays, unless the field is readOnly. If nothing else changes, the times do not
-// either.
+// Stamp returns value, which replaces old, with the times that the service writes (x-now) into
+// other fields than the id. old is nil if there was none. A time that the client has set stays,
+// unless the field is readOnly. If nothing else changes, the times do not either.
 func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.Value {
 	if len(r.Stamps) == 0 {
 		return value

@@ -111,8 +111,7 @@ func distance(from, to string) int {
 	return d[len(a)][len(b)]
 }
 
-// NearestIDs returns ids sorted by their distance from one: numbers first if it is a
-// number.
+// NearestIDs returns ids sorted by their distance from one: numbers first if it is a number.
 func NearestIDs(id string, ids []string) []string {
 	sought, err := strconv.ParseFloat(id, 64)
 	away := make(map[string]float64, len(ids))

@@ -52,8 +52,7 @@ func (e *AwayError) Error() string {
 	return fmt.Sprintf("no answer since %s: %v", e.Since.UTC().Format(time.RFC3339), e.Err)
 }
 
-// An AdviceError is an error with the way out for the operator. Clients may see the
-// advice.
+// An AdviceError is an error with the way out for the operator. Clients may see the advice.
 type AdviceError struct {
 	Err    error
 	Advice string // a sentence

@@ -27,9 +27,8 @@ func NewFeed(rev Rev, size int) *Feed {
 	return &Feed{from: rev, last: rev, size: size, more: make(chan struct{})}
 }
 
-// Publish adds the batch that leads to b.Rev. A batch with Reset set drops all
-// earlier ones. A batch that is not newer than the last one only wakes the
-// followers.
+// Publish adds the batch that leads to b.Rev. A batch with Reset set drops all earlier ones. A
+// batch that is not newer than the last one only wakes the followers.
 func (f *Feed) Publish(b Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

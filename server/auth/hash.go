@@ -54,8 +54,7 @@ func parseHash(text string) (hash, error) {
 	return nil, fmt.Errorf("%s is not accepted: use bcrypt ($2y$, $2b$, $2a$) or $argon2id$, as pickup passwd prints them", scheme(text))
 }
 
-// scheme names the kind of a hash. It returns no part of the text, which could be
-// a password.
+// scheme names the kind of a hash. It returns no part of the text, which could be a password.
 func scheme(text string) string {
 	for prefix, name := range map[string]string{
 		"$apr1$": "Apache's MD5", "$1$": "MD5", "{SHA}": "SHA-1", "{SSHA}": "SHA-1", "$5$": "SHA-256 crypt",
@@ -114,8 +113,7 @@ func HashBcrypt(user, password string) (string, error) {
 	return user + ":" + string(h), err
 }
 
-// HashArgon2id returns an htpasswd line with an argon2id hash, for passwords of
-// any length.
+// HashArgon2id returns an htpasswd line with an argon2id hash, for passwords of any length.
 func HashArgon2id(user, password string) (string, error) {
 	user, password, err := normalize(user, password)
 	if err != nil {

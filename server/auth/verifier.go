@@ -27,10 +27,9 @@ const (
 // A Verifier decides who may use a service. It may be used by several
 // goroutines at once, and by several servers.
 //
-// A password is hashed once: credentials that were right are remembered for five
-// minutes. No more checks run at once than there are processors. A source that
-// keeps failing has to pause, for up to a minute; remembered credentials pass
-// meanwhile.
+// A password is hashed once: credentials that were right are remembered for five minutes. No
+// more checks run at once than there are processors. A source that keeps failing has to pause,
+// for up to a minute; remembered credentials pass meanwhile.
 type Verifier struct {
 	users    atomic.Pointer[Users]
 	setting  sync.Mutex                   // held by SetUsers

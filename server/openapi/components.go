@@ -26,8 +26,7 @@ func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 //go:embed errors.md
 var errorsText string
 
-// components returns the components that the paths refer to. Linters report
-// unused ones.
+// components returns the components that the paths refer to. Linters report unused ones.
 func (d *apiDocument) components() object {
 	own := map[string]object{"schemas": d.databaseSchemas(), "responses": d.shared["responses"], "requestBodies": d.shared["requestBodies"]}
 	components, texts := object{}, make(map[string][]byte)

@@ -33,8 +33,7 @@ const (
 // serverPaths are the paths that a session does not have.
 var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, RequestsPath, RequestsPath + "/{id}", DocsPath, PagePath}
 
-// The media types of descriptions, and of bodies. The media type of a PATCH selects its
-// meaning.
+// The media types of descriptions and bodies. The media type of a PATCH selects its meaning.
 const (
 	TypesType  = "text/plain; charset=utf-8"
 	HTMLType   = "text/html; charset=utf-8"

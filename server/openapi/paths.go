@@ -93,8 +93,7 @@ func example(name string, v jsontext.Value) []string {
 	return []string{`"example":"` + name + `"`, `"example":` + string(v)}
 }
 
-// addPaths adds paths with the operations that are possible. PUT creates a record or does
-// not.
+// addPaths adds paths with the operations that are possible. PUT creates a record or does not.
 func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 	const create = "put or create"
 	for name, operations := range rawjson.Members(paths) {

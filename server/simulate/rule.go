@@ -46,15 +46,13 @@ type Request struct {
 	Body   jsontext.Value // compact; nil: it is no object
 }
 
-// NewRequest returns a request with the path and the query of a URL, both as they
-// are in it.
+// NewRequest returns a request with the path and the query of a URL, both as they are in it.
 func NewRequest(method, path, query string) Request {
 	values, _ := url.ParseQuery(query) // with what it understands
 	return Request{Method: method, path: segments(path), query: values}
 }
 
-// segments returns the decoded segments of a path. A final slash makes no
-// difference.
+// segments returns the decoded segments of a path. A final slash makes no difference.
 func segments(path string) []string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
 	if path == "" {

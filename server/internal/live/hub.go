@@ -17,8 +17,7 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// Hubs are the open streams of a server. The fields that are exported are set before the
-// first stream.
+// Hubs are the open streams of a server. The exported fields are set before the first stream.
 type Hubs struct {
 	Max      int             // streams
 	Stop     <-chan struct{} // ends all streams when it is closed

@@ -112,8 +112,7 @@ func NoMemory() *Problem {
 	return Retry(http.StatusServiceUnavailable, "Too many large requests and answers are in progress. Try again.").With("Connection", "close")
 }
 
-// adviceOf returns what the operator can do about an error, as a sentence to be
-// appended.
+// adviceOf returns what the operator can do about an error, as a sentence to be appended.
 func adviceOf(err error) string {
 	var advice *storage.AdviceError
 	if errors.As(err, &advice) {

@@ -57,8 +57,7 @@ func (e *Request) measure() {
 	e.size = int64(size)
 }
 
-// redact returns the request without what may be secret, and without bodies that are not
-// JSON.
+// redact returns the request without what may be secret, and without bodies that are not JSON.
 func (e *Request) redact(known answers) *Request {
 	n := *e
 	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
