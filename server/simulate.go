@@ -69,8 +69,8 @@ func (s *server) simulate(c *gin.Context) {
 	c.Next() // before what was read of the body is given back
 }
 
-// rulesOf returns the session of that name, and the rules that were set in it at run time; both
-// are nil if there is none. For "" the rules are those set outside of sessions.
+// rulesOf returns the session called name and the rules that were set in it at run time, or nil
+// and nil if there is no such session. An empty name stands for no session.
 func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
 	if name == "" {
 		return &s.simulation.rules, nil

@@ -118,7 +118,7 @@ type Repetition struct {
 	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
 }
 
-// An Instant is a time typed as in RFC 3339, or as a date. The zero value is none.
+// An Instant is a time in the form of RFC 3339, or a date. The zero value means no time.
 type Instant struct{ time.Time }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
