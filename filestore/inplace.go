@@ -42,6 +42,9 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 	if err != nil {
 		return err
 	}
+	if !w.isNamed(f, w.real) {
+		return errMovedOn
+	}
 	if disk.Links(info) == 0 {
 		return errDetached
 	}
