@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"pickup/filestore/internal/disk"
+	"pickup/internal/openfile"
 	"pickup/internal/storage"
 )
 
@@ -43,7 +44,7 @@ func ServerURL(path string) string {
 	if info, err := os.Stat(real); err == nil && info.IsDir() {
 		f = folderFile(nil, path, real)
 	}
-	text, _ := os.ReadFile(f.dotFile(".lock")) // without it there is no server
+	text, _ := openfile.Read(f.dotFile(".lock"), 1<<10) // without it there is no server
 	var pid int
 	var on, url string
 	if _, err := fmt.Sscanf(string(text), holderFormat+atURL+"%s", &pid, &on, &url); err != nil {

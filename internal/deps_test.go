@@ -10,8 +10,8 @@ import (
 // floors are the packages of the program from the bottom up. A package imports
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
-	"internal/rawjson internal/spell internal/ordered internal/reload server/internal/httpx filestore/internal/checksum",
-	"internal/secret internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
+	"internal/rawjson internal/spell internal/ordered internal/openfile server/internal/httpx filestore/internal/checksum",
+	"internal/reload internal/secret internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
 	"internal/schema internal/rewrite",
 	"internal/database filestore/document filestore/internal/disk",
 	"internal/describe internal/source filestore etcdstore",

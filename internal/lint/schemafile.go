@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"pickup/internal/database"
+	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 	"pickup/internal/reload"
 	"pickup/internal/schema"
@@ -59,7 +61,7 @@ func (s *Schema) apply(ctx context.Context, texts [][]byte, err error) error {
 	case inText:
 		return err
 	case err != nil:
-		text, _ := os.ReadFile(s.path) // without it the place is 1:1
+		text, _ := openfile.Read(s.path, math.MaxInt32) // without it the place is 1:1
 		f := Finding{Pointer: "/$schema"}.Locate(text)
 		return &schema.Error{File: s.path, Line: f.Line, Column: f.Column, Reason: err.Error()}
 	case s.db == nil:
@@ -138,7 +140,7 @@ func base(database string) string {
 	if info, err := os.Stat(database); err == nil && info.IsDir() {
 		return filepath.Join(database, "db.json")
 	}
-	f, err := os.Open(database)
+	f, err := openfile.Open(database)
 	if err != nil {
 		return database
 	}

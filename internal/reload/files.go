@@ -7,13 +7,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"pickup/internal/openfile"
 )
 
 // Files is a set of files in use that are read again when they change: the schema,
@@ -171,24 +171,16 @@ func incomplete(texts [][]byte, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
 }
 
-// maxMiB is the size of a file up to which it is read.
-const maxMiB = 64
+// maxSize is the size of a file up to which it is read.
+const maxSize = 64 << 20
 
 // Read returns the contents of files, or the error of the first that cannot be
 // read or is too large.
 func Read(paths ...string) (texts [][]byte, err error) {
 	for _, path := range paths {
-		f, err := os.Open(path)
+		text, err := openfile.Read(path, maxSize)
 		if err != nil {
 			return nil, err
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxMiB<<20+1))
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > maxMiB<<20 {
-			return nil, fmt.Errorf("%s is larger than %dMiB", path, maxMiB)
 		}
 		texts = append(texts, text)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"pickup/internal/openfile"
 )
 
 // Calls has every call that a filestore makes to the file system.
@@ -50,7 +52,7 @@ func Real() Calls {
 		Resolve:    resolve,
 		Stat:       os.Stat,
 		List:       os.ReadDir,
-		Open:       os.OpenFile,
+		Open:       openfile.OpenFile,
 		Close:      (*os.File).Close,
 		Fstat:      (*os.File).Stat,
 		ReadAt:     (*os.File).ReadAt,

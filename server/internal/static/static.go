@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"pickup/internal/openfile"
 	"pickup/server/openapi"
 )
 
@@ -112,7 +113,7 @@ func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File,
 	if !info.IsDir() && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return nil, nil, os.ErrNotExist
 	}
-	file, err := root.Open(name)
+	file, err := root.OpenFile(name, os.O_RDONLY|openfile.NonBlock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
