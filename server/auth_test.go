@@ -195,6 +195,112 @@ func TestThrottle(t *testing.T) {
 	})
 }
 
+// TestThrottleElsewhere guesses the password of a user who is logged in. From another address
+// the right one passes at the end of a pause only, as a wrong one is checked then only.
+func TestThrottleElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := auth.New(usersOf(t, line(t, "anna", "x")))
+		const guesser = "192.0.2.66:1"
+		if account, _ := login(a, here, "anna", "x"); account == nil {
+			t.Fatal("the right password is refused")
+		}
+		for i := range 11 {
+			login(a, guesser, "anna", fmt.Sprint(i))
+		}
+		for _, password := range []string{"wrong", "x", "wrong", "x"} {
+			if account, pause := login(a, guesser, "anna", password); account != nil || pause != time.Second {
+				t.Errorf("%q during a pause: %v, %v", password, account, pause)
+			}
+		}
+		if account, _ := login(a, here, "anna", "x"); account == nil {
+			t.Error("the user has to wait for a guesser elsewhere")
+		}
+		time.Sleep(time.Second)
+		if account, pause := login(a, guesser, "anna", "x"); account == nil {
+			t.Errorf("after the pause: %v", pause)
+		}
+	})
+}
+
+// TestThrottleOwnAccount guesses the password of another user, and logs in to an account of the
+// guesser's own in between, with the header spelled in many ways.
+func TestThrottleOwnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
+		checked := 0
+		for i := range 320 {
+			if account, pause := login(a, here, "anna", fmt.Sprint("guess", i)); account == nil && pause == 0 {
+				checked++
+			}
+			scheme := []byte("basic")
+			for bit := range scheme {
+				scheme[bit] -= byte(i>>bit&1) << 5
+			}
+			own := string(scheme) + " " + base64.StdEncoding.EncodeToString([]byte("bert:y"))
+			if account, pause, err := a.Check(here, own); account == nil {
+				t.Fatalf("%s: %v, %v", scheme, pause, err)
+			}
+		}
+		if checked != 11 {
+			t.Errorf("%d guesses are checked, want 11", checked)
+		}
+	})
+}
+
+// TestThrottleNames guesses with other user names each time: after a hundred failures an address
+// has to wait, except for those who logged in there before.
+func TestThrottleNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := auth.New(usersOf(t, line(t, "anna", "x")+line(t, "bert", "y")))
+		login(a, here, "anna", "x")
+		for i := range 101 {
+			if _, pause := login(a, here, fmt.Sprint("user", i), "wrong"); pause > 0 {
+				t.Fatalf("name %d has to wait %v", i, pause)
+			}
+		}
+		for name, want := range map[string]time.Duration{"user101": time.Second, "bert": time.Second, "anna": 0} {
+			if account, pause := login(a, here, name, map[string]string{"anna": "x", "bert": "y"}[name]); pause != want {
+				t.Errorf("%s: %v, %v", name, account, pause)
+			}
+		}
+	})
+}
+
+// TestThrottleGuesses sends two hundred guesses at once: no more are checked than one by one.
+func TestThrottleGuesses(t *testing.T) {
+	a := auth.New(usersOf(t, line(t, "anna", "x")))
+	_, wrong, paused := atOnce(t, a, 200, func(int) string { return here }, func(i int) string { return fmt.Sprint(i) })
+	if wrong > 11 || paused < 189 {
+		t.Errorf("%d guesses are checked, %d not", wrong, paused)
+	}
+}
+
+// TestThrottleOffice has many people behind one address for eight hours. Each has a mistyped
+// password or two now and then. For an hour somebody guesses the password of one of them.
+func TestThrottleOffice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const people = 60
+		var text strings.Builder
+		for i := range people {
+			text.WriteString(line(t, fmt.Sprint("user", i), "x"))
+		}
+		a := auth.New(usersOf(t, text.String()))
+		for minute := range 8 * 60 {
+			name := fmt.Sprint("user", minute%people)
+			if minute < 60 {
+				login(a, here, "user0", fmt.Sprint("guess", minute))
+			}
+			for _, password := range []string{"mistyped", "mistyped again", "x", "x"}[minute%3:] {
+				account, pause := login(a, here, name, password)
+				if name != "user0" && ((account != nil) != (password == "x") || pause > 0) {
+					t.Fatalf("minute %d: %s with %q: %v after %v", minute, name, password, account, pause)
+				}
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 // TestTwoCredentials sends two Authorization headers. They are malformed, and not attempts to
 // log in.
 func TestTwoCredentials(t *testing.T) {

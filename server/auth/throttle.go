@@ -8,72 +8,136 @@ import (
 	"github.com/jellydator/ttlcache/v3"
 )
 
-// Ten failures of a source are free. Each one after them doubles the pause, from
-// one second up to a minute. An hour without a failure clears the count.
+// Ten failures of a source with one user name are free, and ten times as many of a source
+// alone. Each one after them doubles the pause, from one second up to a minute. An hour without
+// a failure clears the count.
 const (
 	freeFailures = 10
+	freeOfSource = 10 * freeFailures
 	firstPause   = time.Second
 	longestPause = time.Minute
 	forgetAfter  = time.Hour
-	maxSources   = 10_000 // the least recently seen one makes room
+	maxTallies   = 20_000 // the least recently seen one makes room
 )
 
 // A throttle slows down sources of wrong credentials. A source is an address or
 // a network. It is not a user: otherwise anybody could lock a user out.
 type throttle struct {
 	mu      sync.Mutex
-	sources *ttlcache.Cache[netip.Prefix, *source] // guarded by mu, with the sources in it
+	tallies *ttlcache.Cache[tallyKey, *tally] // guarded by mu, with the tallies in it
 }
 
-type source struct {
+// A tallyKey is a source and a user name, or the source alone if user is the zero mark.
+type tallyKey struct {
+	from netip.Prefix
+	user mark
+}
+
+// A tally counts failures.
+type tally struct {
 	failures int
-	until    time.Time // when the source may try again
+	running  int       // attempts whose outcome is not known
+	until    time.Time // when the next attempt may begin
 }
 
-// begin returns how long the source has to wait, 0 if its credentials are to be
-// checked now. After the free failures it allows one attempt at a time: the next
-// pause begins before the outcome is known, otherwise everything that a source
-// sends at the end of a pause would be checked.
-func (t *throttle) begin(from netip.Prefix) time.Duration {
+// An attempt is a check of credentials whose outcome is not known. It has the tallies of its
+// source, and of its source and user name.
+type attempt struct {
+	source, named tallyRef
+}
+
+// A tallyRef is a tally with its key, and the pause that an attempt has set.
+type tallyRef struct {
+	*tally
+	key  tallyKey
+	next time.Time
+}
+
+func newThrottle() *throttle {
+	return &throttle{tallies: ttlcache.New(
+		ttlcache.WithTTL[tallyKey, *tally](forgetAfter),
+		ttlcache.WithCapacity[tallyKey, *tally](maxTallies),
+		ttlcache.WithDisableTouchOnHit[tallyKey, *tally]())}
+}
+
+// find returns the tally of a key. It does not store a new one, so that attempts that have to
+// wait displace no others. The caller has mu.
+func (t *throttle) find(key tallyKey) tallyRef {
+	if item := t.tallies.Get(key); item != nil {
+		return tallyRef{tally: item.Value(), key: key}
+	}
+	return tallyRef{tally: new(tally), key: key}
+}
+
+// begin returns how long the source has to wait, 0 if its credentials are to be checked now:
+// then the caller calls end. After the free failures it allows one attempt at a time: the next
+// pause begins before the outcome is known, otherwise everything that a source sends at the end
+// of a pause would be checked. Attempts that run count as failures of their user name. They do
+// not count for the source alone, from which many people may log in at once.
+func (t *throttle) begin(from netip.Prefix, user mark) (a *attempt, pause time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	item := t.sources.Get(from)
-	if item == nil {
-		return 0
+	a = &attempt{source: t.find(tallyKey{from: from}), named: t.find(tallyKey{from, user})}
+	now := time.Now()
+	pause = max(a.source.until.Sub(now), a.named.until.Sub(now))
+	if pause > 0 {
+		return nil, pause
 	}
-	s := item.Value()
-	pause := max(0, time.Until(s.until))
-	if pause == 0 {
-		s.until = time.Now().Add(pauseAfter(s.failures + 1))
-	}
-	return pause
+
+	t.tallies.GetOrSet(a.source.key, a.source.tally)
+	t.tallies.GetOrSet(a.named.key, a.named.tally)
+	a.source.running++
+	a.named.running++
+	a.source.pause(now, a.source.failures+1-freeOfSource)
+	a.named.pause(now, a.named.failures+a.named.running-freeFailures)
+	return a, 0
 }
 
-// failed counts wrong credentials of the source.
-func (t *throttle) failed(from netip.Prefix) {
+// pause sets the pause after a number of failures that are not free.
+func (r *tallyRef) pause(now time.Time, failures int) {
+	r.next = now.Add(pauseAfter(failures))
+	r.until = r.next
+}
+
+// end ends an attempt with the error of its check. Wrong credentials are a failure. Right ones
+// clear the failures of their user name from that source, and no others.
+func (t *throttle) end(a *attempt, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	item, _ := t.sources.GetOrSet(from, new(source))
-	s := item.Value()
-	s.failures++
-	s.until = time.Now().Add(pauseAfter(s.failures))
-	t.sources.Set(from, s, ttlcache.DefaultTTL)
+	a.source.running--
+	a.named.running--
+	if err == errWrong {
+		now := time.Now()
+		a.source.failures++
+		a.named.failures++
+		a.source.pause(now, a.source.failures-freeOfSource)
+		a.named.pause(now, a.named.failures+a.named.running-freeFailures)
+		t.tallies.Set(a.source.key, a.source.tally, ttlcache.DefaultTTL)
+		t.tallies.Set(a.named.key, a.named.tally, ttlcache.DefaultTTL)
+		return
+	}
+
+	if err == nil {
+		a.source.failures = max(0, a.source.failures-a.named.failures)
+		a.named.failures = 0
+		a.named.until = time.Time{}
+	}
+	for _, r := range []tallyRef{a.source, a.named} {
+		if r.until.Equal(r.next) { // no other attempt has begun since
+			r.until = time.Time{}
+		}
+		if r.failures == 0 && r.running == 0 {
+			t.tallies.Delete(r.key)
+		}
+	}
 }
 
-// pauseAfter returns the pause after a number of failures.
+// pauseAfter returns the pause after a number of failures that are not free.
 func pauseAfter(failures int) time.Duration {
-	over := failures - freeFailures
-	if over <= 0 {
+	if failures <= 0 {
 		return 0
 	}
-	return min(longestPause, firstPause<<min(over-1, 10))
-}
-
-// succeeded clears the count of a source that has sent right credentials.
-func (t *throttle) succeeded(from netip.Prefix) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sources.Delete(from)
+	return min(longestPause, firstPause<<min(failures-1, 10))
 }
 
 // sourceOf returns the source of a remote address: an IPv4 address, or the /64
