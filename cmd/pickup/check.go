@@ -64,8 +64,8 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	case unchecked != "":
 		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
 	}
-	if mergesByLines(ctx, path) {
-		fmt.Fprintf(e.stdout, "%s: git merges it by lines in this clone; to merge by record: %s init --git %s\n", path, e.program(), shellFile(path))
+	if advice := mergeAdvice(ctx, path); advice != "" {
+		fmt.Fprintf(e.stdout, "%s: %s: %s init --git %s\n", path, advice, e.program(), shellFile(path))
 	}
 	if len(found) > 0 {
 		in := found[0].File + ": "

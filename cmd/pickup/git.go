@@ -124,16 +124,10 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	}
 	for _, setting := range [][2]string{
 		{"merge.pickup.name", "merge JSON by record"},
-		{"merge.pickup.driver", e.program() + " merge --renumber --path %P --marker-size %L %O %A %B"},
+		{driverSetting, mergeDriver(e.program())},
 		{"diff.pickup.xfuncname", hunkHeader},
 	} {
-		if old, err := git(ctx, root, "config", "--local", "--get", setting[0]); err == nil {
-			if text := strings.TrimSpace(string(old)); text != setting[1] {
-				fmt.Fprintf(e.stdout, ".git/config: %s is %s, which stays; to replace it: git config %[1]s %[3]s\n", setting[0], text, shellWord(setting[1]))
-			}
-			continue
-		}
-		if _, err := git(ctx, root, "config", "--local", setting[0], setting[1]); err != nil {
+		if err := configureGit(ctx, e, root, setting[0], setting[1]); err != nil {
 			return err
 		}
 	}
@@ -143,6 +137,44 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n", path, e.program())
 	return nil
 }
+
+// configureGit sets a setting of the clone at root. It replaces an earlier form of the merge
+// driver, and leaves any other value in place.
+func configureGit(ctx context.Context, e *environment, root, name, value string) error {
+	out, err := git(ctx, root, "config", "--local", "--get", name)
+	old := strings.TrimSpace(string(out))
+	if err == nil && !(name == driverSetting && earlierDriver.MatchString(old)) {
+		if old != value {
+			fmt.Fprintf(e.stdout, ".git/config: %s is %s, which stays; to replace it: git config %[1]s %[3]s\n", name, old, shellWord(value))
+		}
+		return nil
+	}
+	_, err = git(ctx, root, "config", "--local", name, value)
+	return err
+}
+
+// driverSetting is the setting of git that has the command of the merge driver.
+const driverSetting = "merge.pickup.driver"
+
+// mergeDriver returns the shell command that git runs to merge a file. If git cannot run
+// program, the command merges by lines: otherwise git would report a conflict, and leave ours
+// in the file without a marker, so that the next commit drops theirs.
+func mergeDriver(program string) string {
+	arguments := " merge --renumber --path %P --marker-size %L %O %A %B"
+	byLines := `echo %P": merged by lines, because git cannot run ` + program + `" >&2; ` +
+		"git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B"
+	packageName, isPackage := strings.CutPrefix(program, "npx ")
+	if isPackage { // the exit code 1 of npx may mean a conflict, and a missing package
+		npx := "npx --offline --no-install " + packageName
+		return fmt.Sprintf("if %s version >/dev/null 2>&1; then %[1]s%s; else %s; fi", npx, arguments, byLines)
+	}
+	return fmt.Sprintf(`%s%s; code=$?; if [ $code = 126 ] || [ $code = 127 ]; then %s; else exit $code; fi`,
+		program, arguments, byLines)
+}
+
+// earlierDriver matches the commands that earlier versions of init --git have configured,
+// which merge nothing if git cannot run pickup.
+var earlierDriver = regexp.MustCompile(`^(pickup|npx \S+) merge --renumber --path %P --marker-size %L %O %A %B$`)
 
 // wildcard matches what has a meaning in a pattern of git, or of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
@@ -156,9 +188,9 @@ func gitPattern(path string) string {
 	return pattern
 }
 
-// mergesByLines reports whether the repository of the database at path wants it to be
-// merged by record, and this clone does not know how.
-func mergesByLines(ctx context.Context, path string) bool {
+// mergeAdvice returns what is wrong with the merges of the database at path in this clone,
+// if the repository wants it to be merged by record. It returns "" if nothing is.
+func mergeAdvice(ctx context.Context, path string) string {
 	path = realPath(path)
 	if filestore.IsFolder(path) {
 		path = filepath.Join(path, "x.json")
@@ -166,8 +198,15 @@ func mergesByLines(ctx context.Context, path string) bool {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	if gitAttribute(ctx, path, "merge") != "pickup" {
-		return false
+		return ""
 	}
-	_, err := git(ctx, filepath.Dir(path), "config", "--get", "merge.pickup.driver")
-	return err != nil
+	out, err := git(ctx, filepath.Dir(path), "config", "--get", driverSetting)
+	if err != nil {
+		return "git merges it by lines in this clone; to merge by record"
+	}
+	if earlierDriver.Match(bytes.TrimSpace(out)) {
+		return "git in this clone has an earlier form of pickup's merge driver, " +
+			"which loses the other branch's changes where git cannot run pickup; to replace it"
+	}
+	return ""
 }

@@ -250,6 +250,9 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	for _, w := range s.store.Warnings() {
 		s.notices = append(s.notices, warning("%s.", w))
 	}
+	if advice := mergeAdvice(ctx, s.file); advice != "" {
+		s.notices = append(s.notices, note("%s: %s: %s init --git %s", s.file, advice, s.env.program(), shellFile(s.file)))
+	}
 	if !s.ReadOnly && !s.Ephemeral && unignored(ctx, s.file) != "" {
 		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
 	}
