@@ -50,7 +50,7 @@ func TestExplainDeepConflicts(t *testing.T) {
 	if _, err := Parse("db.json", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "1 merge conflict") {
 		t.Error(err)
 	}
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took > 30*time.Second { // quadratic time takes far longer
 		t.Errorf("it took %v", took)
 	}
 }
