@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -17,24 +18,60 @@ const hidden = "…" // as in the request log
 
 var errHidden = errors.New(hidden + " stands for a value that is not shown: write the value")
 
+// Limits of a pattern of a header.
+const (
+	maxPattern = 1024 // bytes
+	maxStars   = 16
+)
+
+// A pattern is the parts of a text, between which anything may be.
+type pattern []string
+
+func parsePattern(text string) pattern { return strings.Split(text, "*") }
+
+// match reports whether s consists of the parts with any text between them. One star alone
+// needs some text. The time is linear in the length of s.
+func (p pattern) match(s string) bool {
+	first, last := p[0], p[len(p)-1]
+	if len(p) == 1 {
+		return s == first
+	}
+	if len(p) == 2 && first == "" && last == "" {
+		return s != ""
+	}
+
+	s, begins := strings.CutPrefix(s, first)
+	s, ends := strings.CutSuffix(s, last)
+	if !begins || !ends {
+		return false
+	}
+	for _, part := range p[1 : len(p)-1] {
+		_, after, ok := strings.Cut(s, part)
+		if !ok {
+			return false
+		}
+		s = after
+	}
+	return true
+}
+
 // requestHeaders parses patterns of headers of the request.
 func (p *parser) requestHeaders(v jsontext.Value) error {
-	p.rule.sent = make(map[string]*regexp.Regexp)
+	p.rule.sent = make(map[string]pattern)
 	shown := []byte("{")
-	err := eachHeader(v, func(name, pattern string) error {
-		expression := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+	err := eachHeader(v, func(name, text string) error {
 		switch {
 		case name == "Authorization" && p.passwords:
 			return errors.New("authorization cannot be named, because it has a password of the server; --no-auth leaves it to rules")
 		case name == "Host":
 			return errors.New("host cannot be named: it is not among the headers that rules see")
-		case pattern == hidden:
+		case text == hidden:
 			return errHidden
-		case pattern == "*":
-			expression = ".+"
+		case len(text) > maxPattern || strings.Count(text, "*") > maxStars:
+			return fmt.Errorf("%s: a pattern may have at most %d bytes and %d stars", rawjson.Shorten(name), maxPattern, maxStars)
 		}
-		p.rule.sent[name] = regexp.MustCompile("^(?s:" + expression + ")$")
-		shown = rawjson.AppendMember(shown, name, rawjson.AppendQuote(nil, Hide(name, pattern)))
+		p.rule.sent[name] = parsePattern(text)
+		shown = rawjson.AppendMember(shown, name, rawjson.AppendQuote(nil, Hide(name, text)))
 		return nil
 	})
 	p.rule.text = rawjson.SetMember(p.rule.text, "request-headers", string(shown)+"}")

@@ -3,7 +3,6 @@ package simulate
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +19,11 @@ type Rule struct {
 	path    []string // segments, any and rest among them
 	methods []string // nil: all methods
 	query   url.Values
-	sent    map[string]*regexp.Regexp // headers of the request
-	where   *query.Query              // the body of the request; nil: any
-	percent float64                   // of the requests that match
-	after   int                       // requests that pass before the rule applies
-	times   int                       // how often it applies; 0: always
+	sent    map[string]pattern // headers of the request
+	where   *query.Query       // the body of the request; nil: any
+	percent float64            // of the requests that match
+	after   int                // requests that pass before the rule applies
+	times   int                // how often it applies; 0: always
 	text    jsontext.Value
 	seen    int // guarded by Rules.mu; requests that matched
 	hits    int // guarded by Rules.mu; requests to which it was applied
@@ -83,7 +82,7 @@ func (r *Rule) matchesHead(q Request) bool {
 		}
 	}
 	for name, pattern := range r.sent {
-		if !pattern.MatchString(strings.Join(q.Header[name], ", ")) {
+		if !pattern.match(strings.Join(q.Header[name], ", ")) {
 			return false
 		}
 	}

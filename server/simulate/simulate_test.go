@@ -3,6 +3,8 @@ package simulate
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -65,6 +67,51 @@ func TestMatch(t *testing.T) {
 }
 
 // TestPercent checks how often a rule applies, and that a seed repeats it.
+// TestPattern compares patterns of headers with regular expressions.
+func TestPattern(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	word := func(letters string, most int) string {
+		b := make([]byte, random.IntN(most+1))
+		for i := range b {
+			b[i] = letters[random.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	matched := 0
+	for range 20_000 {
+		text, s := word("aab*", 6), word("aab", 8)
+		expression := strings.ReplaceAll(text, "*", ".*")
+		if text == "*" {
+			expression = ".+"
+		}
+		want := regexp.MustCompile("^(" + expression + ")$").MatchString(s)
+		if got := parsePattern(text).match(s); got != want {
+			t.Fatalf("%q matches %q: %t, want %t", text, s, got, want)
+		}
+		if want {
+			matched++
+		}
+	}
+	if matched < 1000 {
+		t.Errorf("only %d texts match", matched)
+	}
+}
+
+// TestPatternLimits parses patterns of headers at their limits and beyond.
+func TestPatternLimits(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat("*", maxStars):     true,
+		strings.Repeat("*", maxStars+1):   false,
+		strings.Repeat("a", maxPattern):   true,
+		strings.Repeat("a", maxPattern+1): false,
+	} {
+		_, errs := Parse(jsontext.Value(`[{"request-headers":{"a":"`+text+`"},"delay":1}]`), time.Minute, false)
+		if (errs == nil) != want {
+			t.Errorf("%d bytes: %v", len(text), errs)
+		}
+	}
+}
+
 func TestPercent(t *testing.T) {
 	const n = 20_000
 	for _, percent := range []float64{0.5, 20, 50, 99, 100} {
