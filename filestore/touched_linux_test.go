@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +167,34 @@ func nextTick(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	os.Remove(probe)
+}
+
+// TestReplacedDuringStat has each look at the file in turn show it without a name, as one
+// during which git replaces the file by a file of the same number. The write is made.
+func TestReplacedDuringStat(t *testing.T) {
+	for _, w := range ways {
+		path := home(t, sample)
+		o := w.options()
+		stat, left, looks := o.sys.Stat, -1, 0
+		o.sys.Stat = func(p string) (os.FileInfo, error) {
+			info, err := stat(p)
+			if p == path && err == nil {
+				if left--; left == 0 {
+					looks++
+					info.Sys().(*syscall.Stat_t).Nlink = 0
+				}
+			}
+			return info, err
+		}
+		s := start(t, path, o)
+		for n := 1; n == looks+1; n++ {
+			left = n
+			if err := commit(s, set("2", fmt.Sprint("Ballet ", n))); err != nil {
+				t.Fatalf("%s, look %d: %v", w.name, n, err)
+			}
+		}
+		t.Logf("%s: %d looks", w.name, looks)
+	}
 }
 
 // TestPathLeadsElsewhere makes the path lead to another file with the same
