@@ -69,7 +69,7 @@ func (f *dataFile) close(begin time.Time) error {
 		lost = f.isLost()
 		now := f.o.now()
 		saving := lost && f.reading.isSaving(now)
-		if len(f.displaced.list) == 0 && !saving || now.Sub(begin) > graceWrite {
+		if len(f.displaced.list)+len(f.litter) == 0 && !saving || now.Sub(begin) > graceWrite {
 			break
 		}
 	}

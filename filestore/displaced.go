@@ -47,9 +47,6 @@ func (d *displacedFiles) add(path string, state disk.State, doc *document.Docume
 	if d.o.sys.Rename(path, name) != nil {
 		name = path // recovery finds the file under either name
 	}
-	if info, err := d.o.sys.Stat(name); err == nil && disk.Same(info, state.Info) {
-		state.Info = info // the move has changed the inode
-	}
 	d.keep(name, state, doc)
 }
 
@@ -63,7 +60,7 @@ func (d *displacedFiles) keep(path string, state disk.State, doc *document.Docum
 }
 
 // removeOld removes the displaced files that nobody can write to any more. It
-// leaves the newest unless all is set.
+// leaves the newest unless all is set. It also removes litter.
 func (d *displacedFiles) removeOld(all bool) {
 	var bytes int64
 	for i := len(d.list) - 1; i >= 0; i-- {
@@ -74,24 +71,34 @@ func (d *displacedFiles) removeOld(all bool) {
 			d.list = slices.Delete(d.list, i, i+1)
 		}
 	}
+	d.litter = slices.DeleteFunc(d.litter, func(path string) bool {
+		return !errors.Is(d.o.sys.Remove(path), disk.ErrHeld)
+	})
 }
 
 func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 	sys := &d.o.sys
+	if sys.OpenBlocks {
+		if err := sys.Unused(f.path); err != nil {
+			return errors.Is(err, fs.ErrNotExist)
+		}
+	}
 	open, err := sys.Open(f.path, os.O_RDONLY, 0)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer sys.Close(open) // ends the lease, which holds back writers until then
-	err = sys.Lease(open, disk.ReadLease)
-	if err == disk.ErrTaken || err != nil && !tooMany && d.o.now().Sub(f.at) < keepFor {
-		return false
+	if !sys.OpenBlocks {
+		err = sys.Lease(open, disk.ReadLease)
+		if err == disk.ErrTaken || err != nil && !tooMany && d.o.now().Sub(f.at) < keepFor {
+			return false
+		}
 	}
 	info, err := sys.Fstat(open)
 	if err != nil || !disk.Same(info, f.Info) {
 		return false // an edit that has not been collected yet
 	}
-	if !f.Untouched(info) {
+	if !f.Is(info) {
 		if _, state, err := sys.Read(open, d.o.now); err != nil || state.Sum != f.Sum {
 			return false
 		}
@@ -120,7 +127,7 @@ func (f *dataFile) collectLateEdit(d *displacedFile) (gone bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	if err != nil || d.Untouched(info) {
+	if err != nil || d.Is(info) {
 		return false
 	}
 	err = f.checkWriters(d.path)

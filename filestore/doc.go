@@ -65,6 +65,12 @@
 // swap names, the file moves aside and the draft takes its name; in place (inplace.go) is
 // for files that cannot be replaced.
 //
+// On Windows an open file blocks other programs, and other programs block the store
+// (disk.Calls.OpenBlocks). So nothing but the lock file is open between two operations, and
+// guards keep others from preventing the second rename of a write after the first
+// (draft.guard). A write that another program prevents has changed nothing. Commit tries it
+// again, from the look at the file on, with the store unlocked meanwhile.
+//
 // # The redo record
 //
 // A write in place first writes a redo record, from which the next start completes

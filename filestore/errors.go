@@ -25,7 +25,7 @@ var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
 // isPassing reports whether err is a state that a save goes through. Some editors
 // create the new file for its owner alone and set its permissions at the end.
 func isPassing(err error) bool {
-	return isAny(err, errEmpty, errBusy, disk.ErrChanging, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
+	return isAny(err, errEmpty, errBusy, disk.ErrChanging, disk.ErrHeld, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 
 // refuse returns the error of Commit for a call that failed and changed nothing.
@@ -33,12 +33,15 @@ func (f *file) refuse(err error) error {
 	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
 		return err
 	}
+	if errors.Is(err, disk.ErrHeld) {
+		return f.held()
+	}
 	err = disk.Cause(err)
 	kind, advice := storage.ErrReadOnly, ""
 	switch {
 	case isAny(err, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG):
 		kind = storage.ErrFull
-	case errors.Is(err, syscall.ENOENT):
+	case errors.Is(err, fs.ErrNotExist):
 		return f.busy(storage.ErrBusy, "cannot be written: its directory is missing, or is being replaced")
 	case isAny(err, syscall.EACCES, syscall.EPERM):
 		advice = f.ownerAdvice()
@@ -92,6 +95,8 @@ func (f *file) unusable(err error) error {
 	switch {
 	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
 		return err
+	case errors.Is(err, disk.ErrHeld):
+		return f.held()
 	case absent && f.several:
 		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing")
 	case absent && f.o.touches():
@@ -114,6 +119,18 @@ func (f *file) unusable(err error) error {
 // file before what, and its advice the name.
 func (f *file) busy(err error, what string) *busyError {
 	return &busyError{f.path + " " + what, &storage.AdviceError{Err: err, Advice: filepath.Base(f.path) + " " + what}}
+}
+
+// held returns the error of Commit and Watch for a file that another program has open.
+func (f *file) held() *busyError {
+	const text = "another program has %s open"
+	advice := &storage.AdviceError{Err: fmt.Errorf("%w: %w", storage.ErrBusy, disk.ErrHeld), Advice: fmt.Sprintf(text, filepath.Base(f.path))}
+	return &busyError{fmt.Sprintf(text, f.path), advice}
+}
+
+// isHeld reports whether another program that has a file open has prevented a write.
+func isHeld(err error) bool {
+	return errors.Is(err, disk.ErrHeld) && !errors.Is(err, storage.ErrUnsure)
 }
 
 // A busyError is an error whose text names the whole path of a file, and whose

@@ -28,12 +28,12 @@ func TestFaults(t *testing.T) {
 		faults = append(faults, syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EDQUOT, syscall.EPERM, syscall.EXDEV, syscall.ENOENT,
 			errShort{syscall.EIO}, errShort{syscall.EDQUOT})
 	}
-	for _, w := range ways {
+	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			total, refused := 0, 0
 			for _, fault := range faults {
 				for _, sticky := range []bool{false, true} {
-					for n := 0; ; n++ {
+					for n := 0; ; n += w.thin(1) {
 						hit, err := faultAt(t, w, n, fault, sticky)
 						if t.Failed() {
 							t.Fatalf("%v at call %d of a commit, sticky: %v", fault, n, sticky)

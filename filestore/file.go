@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"pickup/filestore/document"
 	"pickup/filestore/internal/checksum"
@@ -26,6 +27,7 @@ type file struct {
 	opened   bool     // Open has returned
 	warnings []string // of Open
 	warned   string   // the last message since then
+	litter   []string // dot files that could not be removed, because another program has them open
 }
 
 // errEmpty means that a file has no text, as in the middle of a save.
@@ -59,29 +61,18 @@ func (f *file) exists(path string) bool {
 	return err == nil
 }
 
-// stat returns the state of the file at path. If a program replaces the file during the call,
-// the state may be of the old file, which has no name any more, and the new file may get the
-// number of the old one. So stat looks again: only a mount keeps showing such a file.
-func (f *file) stat(path string) (os.FileInfo, error) {
-	info, err := f.o.sys.Stat(path)
-	if err == nil && disk.Links(info) == 0 {
-		return f.o.sys.Stat(path)
-	}
-	return info, err
-}
-
 // isOne reports whether a and b are two names of one file.
 func (f *file) isOne(a, b string) bool {
 	i, err1 := f.o.sys.Stat(a)
 	j, err2 := f.o.sys.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(i, j)
+	return err1 == nil && err2 == nil && disk.SameFile(i, j)
 }
 
 // isNamed reports whether open is the file at path.
 func (f *file) isNamed(open *os.File, path string) bool {
 	a, err1 := f.o.sys.Fstat(open)
 	b, err2 := f.o.sys.Stat(path)
-	return err1 == nil && err2 == nil && os.SameFile(a, b)
+	return err1 == nil && err2 == nil && disk.SameFile(a, b)
 }
 
 // read returns the content of the file at path, all from one state of it. With an
@@ -152,6 +143,9 @@ func (e kindError) Unwrap() error { return storage.ErrShape }
 // disk.ErrTaken if another has, and another error if the system does not say. The
 // kernel grants a lease only if none has.
 func (f *file) checkWriters(path string) error {
+	if f.o.sys.OpenBlocks {
+		return f.o.sys.Unused(path)
+	}
 	open, err := f.o.sys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -163,15 +157,35 @@ func (f *file) checkWriters(path string) error {
 // create writes a new file at path, durably. It leaves nothing if it fails.
 func (f *file) create(path string, perm os.FileMode, write func(w *disk.Writer)) error {
 	sys := &f.o.sys
-	sys.Remove(path) // left by a crash
+	left := sys.Remove(path) // by a crash
 	open, err := sys.Open(path, disk.CreateNew, perm)
+	if errors.Is(err, fs.ErrExist) && errors.Is(left, disk.ErrHeld) {
+		return left
+	}
 	if err != nil {
 		return err
 	}
 	out := &disk.Writer{Calls: sys, File: open}
 	write(out)
 	if err = errors.Join(out.Sync(), sys.Close(open)); err != nil {
-		sys.Remove(path)
+		f.discard(path)
+	}
+	return err
+}
+
+// discard removes a dot file of ours, now or when no program has it open any more.
+func (f *file) discard(path string) {
+	if errors.Is(f.o.sys.Remove(path), disk.ErrHeld) {
+		f.litter = append(f.litter, path)
+	}
+}
+
+// insist repeats call for up to 2 s while another program prevents it by having a file open.
+func (f *file) insist(call func() error) error {
+	err := call()
+	for begin, pause := f.o.now(), firstPause; errors.Is(err, disk.ErrHeld) && f.o.now().Sub(begin) < graceWrite; pause *= 2 {
+		f.o.nap(min(pause, longestPause))
+		err = call()
 	}
 	return err
 }
@@ -258,7 +272,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	if err != nil {
 		return err
 	}
-	f := &file{o: &Options{sys: sys}, path: path, real: real}
+	f := &file{o: &Options{sys: sys, now: time.Now, nap: time.Sleep}, path: path, real: real}
 	draft := f.dotFile(".draft")
 	err = f.create(draft, 0o600, func(w *disk.Writer) {
 		w.Write(text)
@@ -276,7 +290,7 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	if replace {
 		place = sys.Rename
 	}
-	if err := place(draft, real); err != nil {
+	if err := f.insist(func() error { return place(draft, real) }); err != nil {
 		sys.Remove(draft)
 		return err
 	}

@@ -321,11 +321,11 @@ func TestFaultsFolder(t *testing.T) {
 		faults = append(faults, syscall.EACCES, syscall.EROFS, syscall.ENOSPC, syscall.EBUSY)
 	}
 	want := []string{folderWant(t, 0), folderWant(t, 1), folderWant(t, 2)}
-	for _, w := range ways {
+	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			total, refused, unsure, pace := 0, 0, 0, 1
 			if !long() {
-				pace = 5
+				pace = 5 * w.pace
 			}
 			for _, fault := range faults {
 				for _, sticky := range []bool{false, true} {
@@ -472,9 +472,9 @@ func folderWant(t *testing.T, i int) string {
 // TestKillFolder kills the server before each of its calls, and recovery before each of its
 // own.
 func TestKillFolder(t *testing.T) {
-	for _, w := range ways {
+	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
-			commits, every, pace := 2, 97, 3
+			commits, every, pace := 2, 97, 3*w.pace
 			if long() {
 				commits, every, pace = 5, 7, 1
 			}
@@ -532,12 +532,12 @@ func TestKillFolder(t *testing.T) {
 // editors. Neither is lost, and the commit is in both files or in none.
 func TestEditFolder(t *testing.T) {
 	const sample = "[\n  {\"id\": \"1\", \"title\": \"Vet visit\"},\n  {\"id\": \"2\", \"title\": \"School run\"}\n]\n"
-	pace := 11
-	if long() {
-		pace = 1
-	}
-	for _, w := range ways {
+	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
+			pace := 11 * w.pace
+			if long() {
+				pace = 1
+			}
 			total, merged, kept, unsure := 0, 0, 0, 0
 			for i, e := range editors {
 				if i < 2 && w.name == "in place" {
@@ -547,6 +547,7 @@ func TestEditFolder(t *testing.T) {
 					for from := rand.IntN(pace); ; from += pace {
 						dir := folderOf(t, map[string]string{"a.json": sample, "b.json": sample})
 						path := filepath.Join(dir, name)
+						o, others := folderBoth(w)
 						var end func()
 						begun, base, naps := 0, 0, 0
 						finish := func() {
@@ -565,7 +566,7 @@ func TestEditFolder(t *testing.T) {
 							case base == 0 || call-base < from:
 							case end == nil:
 								if now, err := readNow(path); err == nil && strings.Contains(now, "Vet visit") {
-									if f, err := e.begin(path, strings.Replace(now, "Vet visit", "Edited", 1)); err == nil {
+									if f, err := e.begin(&others, path, strings.Replace(now, "Vet visit", "Edited", 1)); err == nil {
 										end, begun = f, call
 									}
 								}
@@ -574,7 +575,7 @@ func TestEditFolder(t *testing.T) {
 							}
 						}
 						var err error
-						if failed := m.run(folderWay(w), dir, func(s *Store) {
+						if failed := m.run(o, dir, func(s *Store) {
 							base = m.calls
 							for range 5 {
 								ballet := []byte(`{"id":"2","title":"Ballet"}`)

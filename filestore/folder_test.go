@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/checksum"
+	"pickup/filestore/internal/disk"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
@@ -65,7 +66,7 @@ func startFolder(t *testing.T, dir string, o Options) *Store {
 }
 
 func TestContractFolder(t *testing.T) {
-	all := append(slices.Clone(ways), way{"ephemeral", func() Options { return Options{Ephemeral: true} }})
+	all := append(slices.Clone(ways), way{name: "ephemeral", both: func() (Options, disk.Calls) { return Options{Ephemeral: true}, others() }})
 	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, database string) storage.Store {
@@ -82,11 +83,16 @@ func TestContractFolder(t *testing.T) {
 // folderWay returns the options of a way for a folder: a file is a mount point only if it
 // is there.
 func folderWay(w way) Options {
-	o := w.options()
+	o, _ := folderBoth(w)
+	return o
+}
+
+func folderBoth(w way) (Options, disk.Calls) {
+	o, others := w.both()
 	if w.name == "in place" {
 		o.sys.IsMount = func(path string) bool { _, err := os.Stat(path); return err == nil }
 	}
-	return o
+	return o, others
 }
 
 // TestFolderBytes makes a commit to several files, two of them new. Comments and layout stay.
@@ -151,7 +157,7 @@ func (s *Store) names(t *testing.T) string {
 
 // TestFolderByHand has files that come, go and break while the folder is served.
 func TestFolderByHand(t *testing.T) {
-	for _, w := range ways {
+	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			original := "// all\n[ {\"id\":1}, // one\n {\"id\":2} ]"
 			dir := folderOf(t, map[string]string{"posts.json": original, "users.json": "[{\"id\":1}]"})

@@ -24,6 +24,9 @@ type redoWriter struct {
 
 func (w *redoWriter) write(next *document.Document) (err error) {
 	sys := &w.o.sys
+	if sys.OpenBlocks {
+		defer w.lock.replaceInode(nil)
+	}
 	// Check that the inode is the one that is locked, and still has a name.
 	if err := w.lock.lockInode(); err != nil {
 		return err
@@ -42,11 +45,10 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 	if err != nil {
 		return err
 	}
-	named, err := w.stat(w.real)
-	if err != nil || !os.SameFile(info, named) {
+	if !w.isNamed(f, w.real) {
 		return errMovedOn
 	}
-	if disk.Links(named) == 0 {
+	if disk.Links(info) == 0 {
 		return errDetached
 	}
 	// Check that it is in the known state.

@@ -56,8 +56,12 @@ func ServerURL(path string) string {
 	return url
 }
 
-// acquireInode is lockInode, but ignores errors other than storage.ErrInUse.
+// acquireInode is lockInode, but ignores errors other than storage.ErrInUse. It does nothing
+// where an open file blocks other programs.
 func (l *lock) acquireInode() error {
+	if l.o.sys.OpenBlocks {
+		return nil // the lock file has to do
+	}
 	if err := l.lockInode(); errors.Is(err, storage.ErrInUse) {
 		return err
 	}
@@ -69,7 +73,11 @@ func (l *lock) acquireInode() error {
 func (l *lock) openLockFile(path string) (*os.File, error) {
 	sys := &l.o.sys
 	for range 100 {
-		f, err := sys.Open(path, os.O_RDWR|os.O_CREATE|disk.NoFollow, 0o600)
+		var f *os.File
+		err := l.insist(func() (err error) { // the last holder may be removing it
+			f, err = sys.Open(path, os.O_RDWR|os.O_CREATE|disk.NoFollow, 0o600)
+			return err
+		})
 		if isAny(err, syscall.EACCES, syscall.EROFS, syscall.EPERM) {
 			return nil, nil // the directory is not writable: probe reports it
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"pickup/filestore/document"
@@ -44,7 +43,7 @@ func (f *dataFile) look() error {
 			f.takeOver(f.target.doc, f.known)
 		}
 	}
-	info, err := f.stat(f.path)
+	info, err := f.o.sys.Stat(f.path)
 	if f.doc != nil && f.like == nil && errors.Is(err, fs.ErrNotExist) {
 		f.readable() // there never was a file, and it cannot or must not be created
 		return nil
@@ -53,6 +52,11 @@ func (f *dataFile) look() error {
 		return f.unreadable(disk.State{}, disk.Cause(err))
 	}
 	if f.doc != nil && disk.Links(info) == 0 {
+		// Either a mount shows a file that has no name any more, or an editor
+		// replaced it between the two steps of that call.
+		if again, err := f.o.sys.Stat(f.path); err != nil || !disk.SameFile(info, again) {
+			return f.unreadable(disk.State{}, disk.ErrChanging)
+		}
 		return f.unreadable(disk.State{Info: info}, errDetached)
 	}
 	if f.doc != nil && f.known.Untouched(info) {
@@ -106,7 +110,7 @@ func isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 func (f *dataFile) touched(c disk.State) {
 	was := f.known.Info
 	f.known, f.like = c, c.Info
-	if !os.SameFile(was, c.Info) {
+	if !disk.SameFile(was, c.Info) {
 		f.move()
 	}
 	f.readable()
@@ -124,7 +128,8 @@ func (f *dataFile) move() {
 // A program that does not truncate the file first writes states that parse and mix
 // the old text with the new.
 func (f *dataFile) isFinished(c disk.State) bool {
-	if !f.isInPlace() && f.checkWriters(f.real) == nil {
+	// Where an open file blocks others, asking would be in their way.
+	if !f.isInPlace() && !f.o.sys.OpenBlocks && f.checkWriters(f.real) == nil {
 		return true
 	}
 	now := f.o.now()
@@ -198,6 +203,9 @@ func (f *dataFile) waitReadable(ctx context.Context) error {
 		}
 		if err == errBusy {
 			return err
+		}
+		if errors.Is(err, disk.ErrHeld) {
+			return f.unusable(err) // Commit waits
 		}
 		if f.o.now().Sub(f.reading.since) >= graceWrite {
 			if !errors.Is(err, fs.ErrNotExist) || f.several {

@@ -82,6 +82,11 @@ const (
 	graceWrite  = 2 * time.Second         // until a write that waits for it is refused
 	busyAtMost  = 1900 * time.Millisecond // from an edit to its load while Options.Busy
 	graceStart  = 10 * time.Second        // until Open gives up on a file that keeps changing
+
+	// Pauses between two tries of what another program prevents by having a file open: each
+	// is twice as long as the last.
+	firstPause   = time.Millisecond
+	longestPause = 100 * time.Millisecond
 )
 
 // touches reports whether the store may change anything on the disk.
@@ -259,7 +264,7 @@ func (f *dataFile) begin() error {
 		f.warn("%s %s, and is not %s", f.path, state, done)
 		return nil
 	}
-	if err := f.write(doc); err != nil {
+	if err := f.insist(func() error { return f.write(doc) }); err != nil {
 		f.warn("%s %s and cannot be %s: %v", f.path, state, done, err)
 		return nil
 	}
@@ -290,7 +295,7 @@ func (t *target) probe() {
 	case t.o.sys.IsMount(t.real):
 		t.probeFile(errors.New("it is a mount point"))
 	}
-	info, err := t.stat(t.real)
+	info, err := t.o.sys.Stat(t.real)
 	if err == nil && disk.Links(info) > 1 && !t.isInPlace() && t.canWrite() {
 		t.warn("%s has %d names (hard links): the first write leaves the others with the old content", t.path, disk.Links(info))
 	}
@@ -304,13 +309,20 @@ func (t *target) probe() {
 // the disk has room for another document of that size.
 func (t *target) probeDir(room int64) error {
 	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
+	blocks := t.o.sys.OpenBlocks
 	for _, p := range []string{a, b} {
+		if blocks && p == b {
+			break // it is for the swap, which no such system has
+		}
 		t.o.sys.Remove(p) // of a start that was killed
 		f, err := t.o.sys.Open(p, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if blocks && isAny(err, disk.ErrHeld, fs.ErrExist) {
+			break // another program has it open, so it could be created
+		}
 		if err != nil {
 			return err
 		}
-		defer t.o.sys.Remove(p)
+		defer t.discard(p)
 		defer t.o.sys.Close(f)
 		if p == a && room > 0 {
 			if err := t.o.sys.Reserve(f, room); err != nil {
@@ -320,6 +332,10 @@ func (t *target) probeDir(room int64) error {
 		if err := t.copyOwner(f); err != nil {
 			return errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
 		}
+	}
+	if blocks {
+		t.use(moveAside)
+		return nil
 	}
 	if t.mode == moveAside {
 		return nil // it has been logged

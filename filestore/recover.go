@@ -45,7 +45,7 @@ func (t *target) recover() error {
 		case kind == "prev" && len(sums) == 1:
 			t.recoverDisplaced(path, sums[0])
 		case rest == "copy" || strings.HasPrefix(rest, "probe-"):
-			t.o.sys.Remove(path)
+			t.discard(path)
 		default:
 			continue
 		}
@@ -110,13 +110,13 @@ func parseName(name string) (kind string, sums []checksum.Sum) {
 // recoverDraft recovers from a write that left a draft at path: it was to replace
 // a file with the sum was by one with the sum is.
 func (t *target) recoverDraft(path string, was, is checksum.Sum) {
-	if t.checkWriters(path) == disk.ErrTaken { // by an editor: the swap displaced it
+	if !t.o.sys.OpenBlocks && t.checkWriters(path) == disk.ErrTaken { // by an editor: the swap displaced it
 		t.recoverDisplaced(path, was)
 		return
 	}
 	data, c, err := t.read(path)
 	if errors.Is(err, errEmpty) || err == nil && c.Sum == is {
-		t.o.sys.Remove(path) // never acknowledged
+		t.discard(path) // never acknowledged
 		return
 	}
 	if err == nil && c.Sum == was {
@@ -126,7 +126,7 @@ func (t *target) recoverDraft(path string, was, is checksum.Sum) {
 	_, real, err2 := t.read(t.real)
 	switch {
 	case err2 == nil && real.Sum == was:
-		t.o.sys.Remove(path) // cut off before the swap
+		t.discard(path) // cut off before the swap
 	case err != nil:
 		t.o.Log.Error("cannot read what an interrupted write left", "file", path, "cause", err)
 	case err2 == nil && real.Sum == is && t.parses(data) && t.o.sys.Exchange(path, t.real) == nil:
@@ -164,7 +164,7 @@ func (t *target) recoverDisplaced(path string, was checksum.Sum) {
 // recoverAside puts back the file that a crash left aside, at path. If there is
 // another file in its place, path is a displaced file with that sum.
 func (t *target) recoverAside(path string, sum checksum.Sum) error {
-	err := t.o.sys.RenameNew(path, t.real)
+	err := t.insist(func() error { return t.o.sys.RenameNew(path, t.real) })
 	if errors.Is(err, fs.ErrExist) && t.isOne(path, t.real) {
 		return t.refuse(t.o.sys.Remove(path)) // it was being put back
 	}

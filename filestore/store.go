@@ -119,8 +119,23 @@ func (s *Store) batchLocked() storage.Batch {
 //   - storage.ErrInUse: another server holds the file at the path; nothing changed
 //   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
-// It waits up to 2 s for a save in progress.
+// It waits up to 2 s for a save in progress, and for a program that has a file open so that
+// it cannot be replaced.
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
+	for begin, pause := s.o.now(), firstPause; ; pause *= 2 {
+		rev, err := s.commitOnce(ctx, base, updates)
+		if !isHeld(err) {
+			return rev, err
+		}
+		if s.o.now().Sub(begin) >= graceWrite || ctx.Err() != nil {
+			s.noteHeld()
+			return 0, err
+		}
+		s.o.nap(min(pause, longestPause))
+	}
+}
+
+func (s *Store) commitOnce(ctx context.Context, base storage.Rev, updates [][]storage.Change) (storage.Rev, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

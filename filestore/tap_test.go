@@ -13,6 +13,7 @@ import (
 // of its files. If it returns an error, the call fails with it and is not made.
 type tap struct {
 	disk.Calls
+	real   disk.Calls
 	before func(op, file string) error
 	files  map[*os.File]bool // open ones
 }
@@ -25,7 +26,7 @@ type errShort struct{ error }
 type errCut struct{ error }
 
 func newTap(sys disk.Calls, before func(op, file string) error) *tap {
-	t := &tap{before: before, files: make(map[*os.File]bool)}
+	t := &tap{real: sys, before: before, files: make(map[*os.File]bool)}
 	path := func(op, p string) error {
 		if err := before(op, filepath.Base(p)); err != nil {
 			return &os.PathError{Op: op, Path: p, Err: err}
@@ -65,6 +66,23 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 				t.files[f] = true
 			}
 			return f, err
+		},
+		OpenBlocks: sys.OpenBlocks,
+		Guard: func(p string) (*os.File, error) {
+			if err := path("guard", p); err != nil {
+				return nil, err
+			}
+			f, err := sys.Guard(p)
+			if err == nil {
+				t.files[f] = true
+			}
+			return f, err
+		},
+		Unused: func(p string) error {
+			if err := path("unused", p); err != nil {
+				return err
+			}
+			return sys.Unused(p)
 		},
 		Close: func(f *os.File) error {
 			delete(t.files, f)
@@ -134,11 +152,11 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 				sys.CopyOwner(f, like, from)
 			}
 		},
-		SetModTime: func(p string, at time.Time) error {
+		SetModTime: func(f *os.File, p string, at time.Time) error {
 			if err := path("set time", p); err != nil {
 				return err
 			}
-			return sys.SetModTime(p, at)
+			return sys.SetModTime(f, p, at)
 		},
 		Rename: func(a, b string) error {
 			if err := link("rename", a, b); err != nil {
@@ -189,7 +207,7 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 // die closes the open files of a process, which ends their locks and leases.
 func (t *tap) die() {
 	for f := range t.files {
-		f.Close()
+		t.real.Close(f)
 	}
 }
 
@@ -200,15 +218,32 @@ func quick(sys disk.Calls) disk.Calls {
 	return sys
 }
 
-// A way is one of the ways in which a store writes.
+// A way is one of the ways in which a store writes, or the rules of another system.
 type way struct {
-	name    string
-	options func() Options
+	name string
+	both func() (Options, disk.Calls) // of a store, and of the other programs; nil: those of this system
+	pace int                          // of the steps that are tried without PICKUP_LONG, one is
 }
 
-// ways lists all ways.
+// ways lists the ways of this system.
 var ways = []way{
-	{"exchange", func() Options { return Options{sys: disk.Real()} }},
-	{"rename", func() Options { return Options{sys: withoutExchange()} }},
-	{"in place", inPlaceOnly},
+	{name: "exchange", both: func() (Options, disk.Calls) { return Options{sys: disk.Real()}, others() }, pace: 1},
+	{name: "rename", both: func() (Options, disk.Calls) { return Options{sys: withoutExchange()}, others() }, pace: 1},
+	{name: "in place", both: func() (Options, disk.Calls) { return inPlaceOnly(), others() }, pace: 1},
+}
+
+// systems lists the ways, and simulated systems.
+var systems = append(ways[:len(ways):len(ways)], simulated...)
+
+func (w way) options() Options {
+	o, _ := w.both()
+	return o
+}
+
+// thin returns the stride of a loop through steps: stride is that of the ways of this system.
+func (w way) thin(stride int) int {
+	if long() {
+		return stride
+	}
+	return stride * w.pace
 }

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -29,7 +30,10 @@ func (s *Store) Writable() error {
 // noteWrite records the outcome of a write, or of tryWrite.
 func (t *target) noteWrite(err error) {
 	t.tried = t.o.now()
+	t.held = nil
 	switch {
+	case isHeld(err): // Commit tries again
+		t.held = err
 	case err == nil:
 		if t.failure.Swap(nil) != nil {
 			t.o.Log.Info(t.path + " can be written again")
@@ -55,6 +59,30 @@ func (t *target) lookWritable() {
 	}
 }
 
+// noteHeld makes Writable return what prevented the writes that have waited in vain.
+func (s *Store) noteHeld() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		if err := f.held; err != nil {
+			f.failure.Store(&err)
+		}
+	}
+}
+
+// checkHeld returns disk.ErrHeld if another program has the file open so that it cannot be
+// replaced.
+func (t *target) checkHeld() error {
+	f, err := t.o.sys.Guard(t.real)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.o.sys.Close(f)
+}
+
 // hasRoom returns why a document of the same size cannot be written, as far as the
 // permissions and the free space show. In place the record needs the space, too.
 func (t *target) hasRoom(inPlace bool) error {
@@ -73,6 +101,9 @@ func (t *target) tryWrite() error {
 	err := error(syscall.EACCES)
 	if !t.isInPlace() {
 		err = t.probeDir(t.doc.Size())
+	}
+	if err == nil && t.o.sys.OpenBlocks {
+		err = t.checkHeld()
 	}
 	if isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
 		f, openErr := t.o.sys.Open(t.real, os.O_RDWR, 0)

@@ -25,6 +25,7 @@ type target struct {
 	syncLater bool               // the directory is synced after a write of several files
 	like      os.FileInfo        // gives a new file its permissions; nil: there was no file yet
 
+	held    error                 // of the latest write that failed because another program has the file open
 	failure atomic.Pointer[error] // see Store.Writable
 	tried   time.Time             // when failure was last found out
 }
@@ -98,7 +99,7 @@ func (t *target) writeOnce(next *document.Document) error {
 	case errors.Is(err, errNoExchange): // although probe could
 		t.use(moveAside)
 		return t.replace(next)
-	case t.known.Info == nil:
+	case t.known.Info == nil, errors.Is(err, disk.ErrHeld):
 		return err
 	case isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
 		// The file, or its directory, does not allow a replacement. It may allow a write.

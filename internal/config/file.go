@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
 
-	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 )
 
@@ -25,7 +24,6 @@ type File struct {
 	Name   string // "" without a file
 	text   []byte
 	values map[string]any
-	once   bool // it came from a pipe
 }
 
 // Read reads the configuration file that args or PICKUP_CONFIG name, or the
@@ -43,31 +41,13 @@ func Read(args []string, getenv func(string) string) (*File, error) {
 		case 2:
 			return nil, Usagef("%s both exist: remove one, or select one with --config", strings.Join(found, " and "))
 		}
-		text, err := openfile.Read(found[0], openfile.Most)
-		if err != nil {
-			return nil, fileError("--config", err)
-		}
-		return Parse(found[0], text)
+		name = found[0]
 	}
-	text, again, err := openfile.ReadOnce(name, openfile.Most)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fileError("--config", err)
 	}
-	c, err := Parse(name, text)
-	if err != nil {
-		return nil, err
-	}
-	c.once = !again
-	return c, nil
-}
-
-// Once returns the text of the file if it came from a pipe, for reload.Files, and
-// otherwise nil.
-func (c *File) Once() [][]byte {
-	if !c.once {
-		return nil
-	}
-	return [][]byte{c.text}
+	return Parse(name, text)
 }
 
 // Parse parses the text of a configuration file.

@@ -69,8 +69,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	if conflict.Changed != nil {
 		return nil, nil, conflict
 	}
-	tx.restore()
-	tx.undoes = r.Rev
+	tx.undoes, tx.last = r.Rev, true
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	restored := tx.adopt(r.Before, changes)
 	for _, c := range r.Before.list {
@@ -235,7 +234,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
-	tx.restore()
+	tx.last = true
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	tx.adopt(to, changes)

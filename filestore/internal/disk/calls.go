@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-
-	"pickup/internal/openfile"
 )
 
 // Calls has every call that a filestore makes to the file system.
@@ -26,8 +24,8 @@ type Calls struct {
 	Reserve    func(f *os.File, size int64) error // disk space, without changing the file's size
 	Sync       func(f *os.File) error
 	Chmod      func(f *os.File, mode os.FileMode) error
-	CopyOwner  func(f *os.File, like os.FileInfo, from string) // of like, and the extended attributes of the file at from, as far as permitted
-	SetModTime func(path string, t time.Time) error
+	CopyOwner  func(f *os.File, like os.FileInfo, from string)  // of like, and the extended attributes of the file at from, as far as permitted
+	SetModTime func(f *os.File, path string, t time.Time) error // of f, which has the path
 
 	Rename    func(from, to string) error // replaces to
 	RenameNew func(from, to string) error // fails with fs.ErrExist if to exists
@@ -37,6 +35,13 @@ type Calls struct {
 
 	Lock  func(f *os.File) error                 // exclusively, without waiting, until f is closed; ErrTaken
 	Lease func(f *os.File, kind LeaseKind) error // until f is closed or NoLease; ErrTaken
+
+	// OpenBlocks says that a program can prevent a rename or a removal of a file by having it
+	// open, and that no file that is open can be renamed over, as on Windows. A store then
+	// keeps no file open from one operation to the next, and these two calls are there.
+	OpenBlocks bool
+	Guard      func(path string) (*os.File, error) // until it is closed no program can prevent a rename of it; ErrHeld
+	Unused     func(path string) error             // ErrTaken if a program has the file open
 
 	// CanWrite returns why the file or directory at path, or size bytes on its disk,
 	// cannot be written, as far as that can be seen without writing.
@@ -50,26 +55,29 @@ type Calls struct {
 func Real() Calls {
 	return Calls{
 		Resolve:    resolve,
-		Stat:       os.Stat,
+		Stat:       stat,
 		List:       os.ReadDir,
-		Open:       openfile.OpenFile,
+		Open:       openFile,
 		Close:      (*os.File).Close,
-		Fstat:      (*os.File).Stat,
+		Fstat:      fstat,
 		ReadAt:     (*os.File).ReadAt,
 		WriteAt:    writeAt,
-		Truncate:   (*os.File).Truncate,
+		Truncate:   truncate,
 		Reserve:    reserve,
-		Sync:       (*os.File).Sync,
+		Sync:       syncFile,
 		Chmod:      (*os.File).Chmod,
 		CopyOwner:  copyOwner,
-		SetModTime: func(path string, t time.Time) error { return os.Chtimes(path, time.Time{}, t) },
-		Rename:     os.Rename,
+		SetModTime: setModTime,
+		Rename:     replace,
 		RenameNew:  renameNew,
 		Exchange:   exchange,
-		Remove:     os.Remove,
+		Remove:     remove,
 		SyncDir:    syncDir,
 		Lock:       lock,
 		Lease:      lease,
+		OpenBlocks: openBlocks,
+		Guard:      guard,
+		Unused:     unused,
 		CanWrite:   canWrite,
 		IsMount:    isMount,
 		Watch:      fsnotify.NewWatcher,
@@ -100,6 +108,9 @@ const CreateNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 // ErrTaken means that another process holds the lock, or has the file open in a
 // way that prevents the lease.
 var ErrTaken = errors.New("taken by another process")
+
+// ErrHeld means that another program has the file open in a way that prevents the call.
+var ErrHeld = errors.New("another program has the file open")
 
 // A LeaseKind says what a lease holds back. While a lease is held the kernel
 // makes other processes wait in open. It grants a lease only if no process has

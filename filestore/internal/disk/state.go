@@ -19,7 +19,7 @@ type State struct {
 // The time of the last change to the inode does not count, because a rename
 // changes it.
 func Same(a, b os.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) &&
+	return a != nil && b != nil && SameFile(a, b) &&
 		a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
@@ -47,7 +47,7 @@ func (c *Calls) Identify(f *os.File, path string, sum checksum.Sum) (State, erro
 	if err != nil {
 		return State{}, err
 	}
-	if c.SetModTime(path, written.ModTime().Add(-1)) != nil {
+	if c.SetModTime(f, path, written.ModTime().Add(-1)) != nil {
 		return State{Info: written, Sum: sum}, nil
 	}
 	info, err := c.Fstat(f)

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 )
@@ -74,22 +73,6 @@ func RenameByLink(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
 	}
 	return os.Rename(from, to)
-}
-
-// syncDir makes the names in dir durable. Windows does so by itself.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !Unsupported(err) { // some FUSE file systems have no such call
-		return err
-	}
-	return nil
 }
 
 // Unsupported reports whether err means that the system or the file system does

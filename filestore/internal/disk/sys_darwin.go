@@ -1,6 +1,11 @@
 package disk
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 const (
 	swapNames = unix.RENAME_SWAP // on APFS
@@ -8,3 +13,12 @@ const (
 )
 
 func renameWith(from, to string, flags uint32) error { return unix.RenamexNp(from, to, flags) }
+
+// changed returns the time of the last change to the inode, which no program can
+// set.
+func changed(info os.FileInfo) syscall.Timespec {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ctimespec
+	}
+	return syscall.Timespec{}
+}

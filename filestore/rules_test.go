@@ -1,0 +1,267 @@
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pickup/filestore/internal/checksum"
+	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
+)
+
+// windowsRules are the rules of Windows for open files, for the programs that use its calls.
+// An open file cannot be renamed over. A program that does not share a file, as most do,
+// prevents that others rename or remove it. A removed file keeps its name until all have
+// closed it. Nothing swaps two names, and there are no leases.
+type windowsRules struct {
+	mu      sync.Mutex
+	handles []handle
+	removed []string // files that are removed and still open
+}
+
+// A handle is a file that a program has open.
+type handle struct {
+	file    *os.File
+	info    os.FileInfo
+	shares  bool // others may rename and remove the file
+	renames bool // the program may rename it, so all others have to share
+}
+
+// calls returns the calls of a program that shares its files, or does not.
+func (r *windowsRules) calls(shares bool) disk.Calls {
+	sys := disk.Real()
+	sys.OpenBlocks = true
+	sys.Open = func(path string, flag int, perm os.FileMode) (*os.File, error) {
+		return r.open(path, flag, perm, handle{shares: shares})
+	}
+	sys.Guard = func(path string) (*os.File, error) {
+		return r.open(path, os.O_RDONLY, 0, handle{shares: true, renames: true})
+	}
+	sys.Unused = r.unused
+	sys.Close = r.close
+	sys.Stat = func(path string) (os.FileInfo, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if slices.Contains(r.removed, path) {
+			return nil, held("stat", path)
+		}
+		return os.Stat(path)
+	}
+	sys.Rename = func(from, to string) error { return r.rename(from, to, true) }
+	sys.RenameNew = func(from, to string) error { return r.rename(from, to, false) }
+	sys.Remove = r.remove
+	sys.Exchange = func(a, b string) error {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errors.ErrUnsupported}
+	}
+	sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
+	return sys
+}
+
+func held(op, path string) error { return &fs.PathError{Op: op, Path: path, Err: disk.ErrHeld} }
+
+// of returns the handles of the file at path.
+func (r *windowsRules) of(path string) (handles []handle) {
+	info, err := os.Stat(path)
+	for _, h := range r.handles {
+		if err == nil && os.SameFile(info, h.info) {
+			handles = append(handles, h)
+		}
+	}
+	return handles
+}
+
+func (r *windowsRules) open(path string, flag int, perm os.FileMode, h handle) (*os.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.removed, path) {
+		return nil, held("open", path)
+	}
+	for _, other := range r.of(path) {
+		if h.renames && !other.shares || other.renames && !h.shares {
+			return nil, held("open", path)
+		}
+	}
+	f, err := os.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	h.file = f
+	h.info, err = f.Stat()
+	r.handles = append(r.handles, h)
+	return f, err
+}
+
+func (r *windowsRules) close(f *os.File) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handles = slices.DeleteFunc(r.handles, func(h handle) bool { return h.file == f })
+	err := f.Close()
+	r.removed = slices.DeleteFunc(r.removed, func(path string) bool {
+		return len(r.of(path)) == 0 && os.Remove(path) == nil
+	})
+	return err
+}
+
+func (r *windowsRules) unused(path string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.removed, path) || len(r.of(path)) > 0 {
+		return disk.ErrTaken
+	}
+	_, err := os.Stat(path)
+	return err
+}
+
+// prevents returns an error if a program has the file at path open and does not share it.
+func (r *windowsRules) prevents(op, path string) error {
+	unshared := slices.ContainsFunc(r.of(path), func(h handle) bool { return !h.shares })
+	if unshared || slices.Contains(r.removed, path) {
+		return held(op, path)
+	}
+	return nil
+}
+
+func (r *windowsRules) rename(from, to string, replace bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.prevents("rename", from); err != nil {
+		return err
+	}
+	if len(r.of(to)) > 0 || slices.Contains(r.removed, to) {
+		return held("rename", to)
+	}
+	if _, err := os.Stat(to); err == nil && !replace {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
+	}
+	return os.Rename(from, to)
+}
+
+func (r *windowsRules) remove(path string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.prevents("remove", path); err != nil {
+		return err
+	}
+	if len(r.of(path)) > 0 {
+		r.removed = append(r.removed, path)
+		return nil
+	}
+	return os.Remove(path)
+}
+
+// onWindows is a store and another program, which does not share its files.
+func onWindows() (Options, disk.Calls) {
+	var r windowsRules
+	return Options{sys: r.calls(true)}, r.calls(false)
+}
+
+// TestWindowsRules writes with a store that knows the rules, and one that keeps files open
+// as on other systems.
+func TestWindowsRules(t *testing.T) {
+	var r windowsRules
+	path := home(t, sample)
+	s := start(t, path, Options{sys: r.calls(true)})
+	for _, title := range []string{"Ballet", "Swimming", "Ballet"} {
+		if err := commit(s, set("2", title)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := dots(path); len(left) != 2 { // the lock file and the newest displaced file
+		t.Errorf("left: %v", left)
+	}
+	if len(r.handles) != 1 { // the lock file
+		t.Errorf("open between two writes: %v", r.handles)
+	}
+
+	sys := r.calls(false) // package os does not share
+	sys.OpenBlocks = false
+	s, err := Open(t.Context(), home(t, sample), patient(Options{sys: sys}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := commit(s, set("2", "Ballet")); !errors.Is(err, disk.ErrHeld) {
+		t.Errorf("a store that keeps the file open writes it: %v", err)
+	}
+}
+
+// TestHeld writes while another program has the file open and does not share it, for
+// a moment and for long.
+func TestHeld(t *testing.T) {
+	for _, name := range []string{"the file", "the draft"} {
+		t.Run(name, func(t *testing.T) {
+			path := home(t, sample)
+			o, others := onWindows()
+			o = patient(o)
+			nap, naps, held := o.nap, 0, path
+			var program *os.File
+			grab := func() {
+				var err error
+				if program, err = others.Open(held, os.O_RDONLY, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name == "the draft" {
+				held = (&file{real: path}).dotFile(".tmp-" + checksum.Of([]byte(sample)).String() + "-" + checksum.Of([]byte(edited("Ballet"))).String())
+				closeFile := o.sys.Close
+				o.sys.Close = func(f *os.File) error { // a scanner opens what was written
+					err := closeFile(f)
+					if program == nil && f.Name() == held {
+						grab()
+					}
+					return err
+				}
+			}
+			release := 5 // naps
+			o.nap = func(d time.Duration) {
+				if nap(d); d >= retryAfter && naps == 0 {
+					t.Errorf("the first pause is %v", d)
+				}
+				naps++
+				if naps == release {
+					others.Close(program)
+				}
+			}
+			s := start(t, path, o)
+			if name == "the file" {
+				grab()
+			}
+			if err := commit(s, set("1", "Ballet")); err != nil || naps < release {
+				t.Errorf("%v after %d pauses", err, naps)
+			}
+			if got := titles(load(t, s)); got != "Ballet, School run" || text(t, path) != edited("Ballet") {
+				t.Errorf("%s, %s", got, text(t, path))
+			}
+			if s.Writable() != nil {
+				t.Error(s.Writable())
+			}
+
+			// For long: the write is refused, and Writable says why.
+			held, release, program = path, 1000, nil
+			grab()
+			err := commit(s, set("1", "Dentist"))
+			advice, ok := errors.AsType[*storage.AdviceError](err)
+			if !errors.Is(err, storage.ErrBusy) || !ok || advice.Advice != "another program has db.json open" {
+				t.Errorf("%v", err)
+			}
+			if !errors.Is(s.Writable(), storage.ErrBusy) || s.files[0].mode != moveAside {
+				t.Errorf("%v, %s", s.Writable(), s.files[0].mode)
+			}
+			if text(t, path) != edited("Ballet") {
+				t.Error(text(t, path))
+			}
+			others.Close(program)
+			if err := commit(s, set("1", "Dentist")); err != nil || s.Writable() != nil || text(t, path) != edited("Dentist") {
+				t.Errorf("afterwards: %v, %v, %s", err, s.Writable(), text(t, path))
+			}
+			if err := s.Close(); err != nil || len(dots(path)) > 0 {
+				t.Errorf("%v, left: %v", err, dots(path))
+			}
+		})
+	}
+}

@@ -1,0 +1,4 @@
+package filestore
+
+// simulated is empty: this is the system.
+var simulated []way
