@@ -47,6 +47,9 @@ func (d *displacedFiles) add(path string, state disk.State, doc *document.Docume
 	if d.o.sys.Rename(path, name) != nil {
 		name = path // recovery finds the file under either name
 	}
+	if info, err := d.o.sys.Stat(name); err == nil && disk.Same(info, state.Info) {
+		state.Info = info // the move has changed the inode
+	}
 	d.keep(name, state, doc)
 }
 
@@ -98,7 +101,7 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 	if err != nil || !disk.Same(info, f.Info) {
 		return false // an edit that has not been collected yet
 	}
-	if !f.Is(info) {
+	if !f.Untouched(info) {
 		if _, state, err := sys.Read(open, d.o.now); err != nil || state.Sum != f.Sum {
 			return false
 		}
@@ -127,7 +130,7 @@ func (f *dataFile) collectLateEdit(d *displacedFile) (gone bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
-	if err != nil || d.Is(info) {
+	if err != nil || d.Untouched(info) {
 		return false
 	}
 	err = f.checkWriters(d.path)

@@ -61,6 +61,17 @@ func (f *file) exists(path string) bool {
 	return err == nil
 }
 
+// stat returns the state of the file at path. If a program replaces the file during the call,
+// the state may be of the old file, which has no name any more, and the new file may get the
+// number of the old one. So stat looks again: only a mount keeps showing such a file.
+func (f *file) stat(path string) (os.FileInfo, error) {
+	info, err := f.o.sys.Stat(path)
+	if err == nil && disk.Links(info) == 0 {
+		return f.o.sys.Stat(path)
+	}
+	return info, err
+}
+
 // isOne reports whether a and b are two names of one file.
 func (f *file) isOne(a, b string) bool {
 	i, err1 := f.o.sys.Stat(a)

@@ -45,10 +45,11 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 	if err != nil {
 		return err
 	}
-	if !w.isNamed(f, w.real) {
+	named, err := w.stat(w.real)
+	if err != nil || !disk.SameFile(info, named) {
 		return errMovedOn
 	}
-	if disk.Links(info) == 0 {
+	if disk.Links(named) == 0 {
 		return errDetached
 	}
 	// Check that it is in the known state.

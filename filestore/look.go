@@ -43,7 +43,7 @@ func (f *dataFile) look() error {
 			f.takeOver(f.target.doc, f.known)
 		}
 	}
-	info, err := f.o.sys.Stat(f.path)
+	info, err := f.stat(f.path)
 	if f.doc != nil && f.like == nil && errors.Is(err, fs.ErrNotExist) {
 		f.readable() // there never was a file, and it cannot or must not be created
 		return nil
@@ -52,11 +52,6 @@ func (f *dataFile) look() error {
 		return f.unreadable(disk.State{}, disk.Cause(err))
 	}
 	if f.doc != nil && disk.Links(info) == 0 {
-		// Either a mount shows a file that has no name any more, or an editor
-		// replaced it between the two steps of that call.
-		if again, err := f.o.sys.Stat(f.path); err != nil || !disk.SameFile(info, again) {
-			return f.unreadable(disk.State{}, disk.ErrChanging)
-		}
 		return f.unreadable(disk.State{Info: info}, errDetached)
 	}
 	if f.doc != nil && f.known.Untouched(info) {

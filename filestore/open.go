@@ -295,7 +295,7 @@ func (t *target) probe() {
 	case t.o.sys.IsMount(t.real):
 		t.probeFile(errors.New("it is a mount point"))
 	}
-	info, err := t.o.sys.Stat(t.real)
+	info, err := t.stat(t.real)
 	if err == nil && disk.Links(info) > 1 && !t.isInPlace() && t.canWrite() {
 		t.warn("%s has %d names (hard links): the first write leaves the others with the old content", t.path, disk.Links(info))
 	}

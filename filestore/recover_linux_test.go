@@ -50,16 +50,18 @@ func TestEditorOutlivesServer(t *testing.T) {
 		m.before = func(int) {
 			if drafts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".db.json.tmp-*")); editor == nil && len(drafts) > 0 {
 				var err error
-				if editor, err = os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0); err != nil {
+				if editor, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		swap := func(do func(a, b string) error) func(a, b string) error {
 			return func(a, b string) error {
-				err := do(a, b)
-				m.dead = m.dead || editor != nil
-				return err
+				if editor == nil || m.dead {
+					return do(a, b)
+				}
+				m.dead = true
+				return errors.Join(editor.Truncate(0), do(a, b))
 			}
 		}
 		dying := o

@@ -39,23 +39,36 @@ func (t *target) replace(next *document.Document) error {
 
 // put gives d the name of the file, durably.
 func (t *target) put(d *draft) error {
-	exchange := t.swap
-	switch {
-	case t.known.Info == nil:
+	if t.known.Info == nil {
 		return t.place(d)
-	case t.mode == moveAside:
+	}
+	exchange := t.swap
+	if t.mode == moveAside {
 		exchange = t.moveAside
+	}
+	// Keep other programs from opening the file for writing, as the draft is since it is there.
+	if t.lock.inode != nil && t.o.sys.Lease(t.lock.inode, disk.ReadLease) == disk.ErrTaken {
+		// One has it open, and may set its time back at any moment: only its content shows an edit.
+		t.known.Sure = false
 	}
 	// Exchange the draft for the file, and check what that was.
 	old, err := exchange(d)
 	if err != nil {
+		t.endLease()
 		return err
 	}
 	// Keep the old file, which an editor may have open.
 	t.displaced.add(old, t.known, t.doc)
 	d.path = ""
-	// Sync the directory.
+	// Let other programs write, and sync the directory.
 	return t.placed(d)
+}
+
+// endLease ends the lease on the file.
+func (t *target) endLease() {
+	if t.lock.inode != nil && t.o.sys.Lease(t.lock.inode, disk.NoLease) != nil {
+		t.lock.replaceInode(nil) // closing it ends the lease, too
+	}
 }
 
 // errNoExchange means that the file cannot swap names with another.
@@ -63,6 +76,9 @@ var errNoExchange = errors.New("cannot swap two names")
 
 // swap swaps the names of d and the file, and returns the path of the old file.
 func (t *target) swap(d *draft) (old string, err error) {
+	if !t.isUntouched() {
+		return "", errMovedOn
+	}
 	if err := t.o.sys.Exchange(d.path, t.real); err != nil && !d.isPlaced() {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", errMovedOn // an editor has moved the file aside
@@ -96,6 +112,7 @@ func (t *target) putBack(d *draft) error {
 	default:
 		if info, err := sys.Stat(d.path); err != nil || disk.Same(info, d.Info) {
 			// This is the draft again, which a program may have opened meanwhile.
+			d.Sure = false
 			t.displaced.add(d.path, d.State, d.doc)
 			break
 		}
@@ -133,6 +150,9 @@ func (t *target) setAside(prefix string) (path string, err error) {
 	sys := &t.o.sys
 	for n := 0; path == "" || t.exists(path); n++ {
 		path = t.dotFile(fmt.Sprintf("%s%v-%d", prefix, t.known.Sum, n))
+	}
+	if !t.isUntouched() {
+		return "", errMovedOn
 	}
 	if err := sys.Rename(t.real, path); err != nil && !t.exists(path) {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -208,12 +228,15 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 	}
 	// It is closed before the swap: some network shares refuse to rename an open
 	// file, and our own descriptor would look like a writer. It is locked before the
-	// swap: at no moment can another server find the file without a lock.
+	// swap: at no moment can another server find the file without a lock. And no program
+	// can open it for writing until its state after the swap is known.
 	if d.lock, err = sys.Open(d.path, os.O_RDONLY, 0); err == nil {
 		if err = sys.Lock(d.lock); err != nil {
 			sys.Close(d.lock)
 			d.lock = nil
+			return d, nil
 		}
+		sys.Lease(d.lock, disk.ReadLease)
 	}
 	return d, nil
 }
@@ -280,6 +303,7 @@ func (t *target) placed(d *draft) error {
 	if info, err := t.o.sys.Stat(t.real); err == nil && disk.Same(info, d.Info) {
 		d.Info = info // the move has changed the inode
 	}
+	t.endLease()
 	t.known, t.like, t.doc = d.State, d.Info, d.doc
 	if t.syncLater {
 		return nil
@@ -291,8 +315,24 @@ func (t *target) placed(d *draft) error {
 	return nil
 }
 
-// isExpected reports whether the file at path is in the known state, touched
-// perhaps but not changed.
+// isUntouched reports, right before the file is displaced, whether it is in the known state.
+// This is the last moment at which the system shows a write after which the time of the file
+// was set back.
+func (t *target) isUntouched() bool {
+	info, err := t.o.sys.Stat(t.real)
+	if err == nil && t.known.Untouched(info) {
+		return true
+	}
+	state, ok := t.readKnown(t.real)
+	if ok {
+		t.known = state
+		t.known.Sure = false // what is displaced is read, too
+	}
+	return ok
+}
+
+// isExpected reports whether the file at path, which was displaced, is in the known state,
+// touched perhaps but not changed.
 func (t *target) isExpected(path string) bool {
 	info, err := t.o.sys.Stat(path)
 	if err != nil {
@@ -301,6 +341,13 @@ func (t *target) isExpected(path string) bool {
 	if t.known.Is(info) {
 		return true
 	}
+	_, ok := t.readKnown(path)
+	return ok
+}
+
+// readKnown returns the state of the file at path, and whether it has the known content.
+func (t *target) readKnown(path string) (disk.State, bool) {
 	_, state, err := t.read(path)
-	return err == nil && state.Sum == t.known.Sum || errors.Is(err, errEmpty) && t.known.Info.Size() == 0
+	empty := errors.Is(err, errEmpty) && t.known.Info.Size() == 0
+	return state, empty || err == nil && state.Sum == t.known.Sum
 }

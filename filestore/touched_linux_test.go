@@ -2,9 +2,11 @@ package filestore
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +59,141 @@ func TestTimeSetBack(t *testing.T) {
 		if got := text(t, path); titles(load(t, s)) != "Dentist 2, Swimming" || !strings.Contains(got, "Dentist 2") {
 			t.Errorf("%s: the edit is lost: %s", w.name, got)
 		}
+	}
+}
+
+// TestTimeSetBackDuringWrite makes such an edit before each call of a commit, through a
+// descriptor from before the commit or from that moment.
+func TestTimeSetBackDuringWrite(t *testing.T) {
+	for _, w := range ways {
+		for _, early := range []bool{false, true} {
+			if early && w.name == "in place" {
+				continue // the commit waits for the editor
+			}
+			edits := 0
+			for from := 0; ; from++ {
+				edited, kept := editDuringWrite(t, w, early, from)
+				if !kept {
+					t.Errorf("%s, opened early: %v: the edit before call %d is lost", w.name, early, from)
+				}
+				if !edited {
+					break
+				}
+				edits++
+			}
+			t.Logf("%s, opened early: %v: %d edits", w.name, early, edits)
+		}
+	}
+}
+
+// editDuringWrite edits the file in place before call from of a commit, sets its time back,
+// and reports whether the commit has so many calls and whether the edit is there later.
+func editDuringWrite(t *testing.T, w way, early bool, from int) (edited, kept bool) {
+	path := home(t, sample)
+	defer os.RemoveAll(filepath.Dir(path))
+	base := 0
+	var f *os.File
+	m := mortal{dieAt: -1}
+	m.before = func(call int) {
+		if edited || base == 0 || call < base+from {
+			return
+		}
+		if f == nil {
+			f, _ = openNow(path, os.O_RDWR) // nil: kept out until the next call
+		}
+		edited = f != nil && editAndSetBack(t, f)
+	}
+	err := m.run(w.options(), path, func(s *Store) {
+		if err := commit(s, set("2", "Ballet")); err != nil {
+			t.Fatal(err)
+		}
+		nextTick(t, path)
+		if early {
+			f, _ = openNow(path, os.O_RDWR)
+		}
+		base = m.calls
+		if err := commit(s, set("2", "Swimming")); err != nil {
+			t.Fatal(err)
+		}
+		m.before = nil
+		if !edited {
+			f.Close()
+			return
+		}
+		nextTick(t, path)
+		if err := commit(s, set("2", "Chess")); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edited, !edited || strings.Contains(text(t, path), "Dentist 2") && strings.Contains(text(t, path), "Chess")
+}
+
+// editAndSetBack changes bytes of f, sets its time back and closes it.
+func editAndSetBack(t *testing.T, f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := make([]byte, info.Size())
+	if _, err := f.ReadAt(now, 0); err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(now), "Vet visit")
+	if at < 0 {
+		t.Fatalf("the file holds %q", now)
+	}
+	_, err = f.WriteAt([]byte("Dentist 2"), int64(at))
+	back := os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), info.ModTime(), info.ModTime())
+	if err = errors.Join(err, back, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// nextTick waits until the kernel's clock for files in the directory of path has moved.
+func nextTick(t *testing.T, path string) {
+	t.Helper()
+	probe := filepath.Join(filepath.Dir(path), "tick")
+	put(t, probe, "1")
+	first, err := os.Stat(probe)
+	for now := first; err == nil && now.ModTime().Equal(first.ModTime()); now, err = os.Stat(probe) {
+		put(t, probe, "2")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(probe)
+}
+
+// TestReplacedDuringStat has each look at the file in turn show it without a name, as one
+// during which git replaces the file by a file of the same number. The write is made.
+func TestReplacedDuringStat(t *testing.T) {
+	for _, w := range ways {
+		path := home(t, sample)
+		o := w.options()
+		stat, left, looks := o.sys.Stat, -1, 0
+		o.sys.Stat = func(p string) (os.FileInfo, error) {
+			info, err := stat(p)
+			if p == path && err == nil {
+				if left--; left == 0 {
+					looks++
+					info.Sys().(*syscall.Stat_t).Nlink = 0
+				}
+			}
+			return info, err
+		}
+		s := start(t, path, o)
+		for n := 1; n == looks+1; n++ {
+			left = n
+			if err := commit(s, set("2", fmt.Sprint("Ballet ", n))); err != nil {
+				t.Fatalf("%s, look %d: %v", w.name, n, err)
+			}
+		}
+		t.Logf("%s: %d looks", w.name, looks)
 	}
 }
 

@@ -43,6 +43,9 @@ func (s *server) newAgents() func(readOnly bool) http.Handler {
 // mcp serves POST /_/mcp: the tools of an agent, by the Model Context Protocol. The path says
 // on what it works: the database, or a session, which waits for a person.
 func (req *request) mcp() error {
+	if hasPreference(req.Context, preferRollback) {
+		return problem.New(http.StatusBadRequest, "Prefer: tx=rollback has no effect on the tools. The tool write has try.")
+	}
 	text, err := req.readText()
 	if err != nil {
 		return err
@@ -96,7 +99,14 @@ func (a *agent) Recovered(v any) error {
 }
 
 // IsObject implements agents.Service.
-func (a *agent) IsObject(name string) bool { return memberOf(a.db.Snapshot(), name) == object }
+func (a *agent) IsObject(name string) (bool, error) {
+	snap := a.db.Snapshot()
+	what := memberOf(snap, name)
+	if what == nothing || !openapi.HasPath(name) {
+		return false, agents.Fault(httpx.Marshal(a.noCollection(snap, name)))
+	}
+	return what == object, nil
+}
 
 // Do implements agents.Service. It sends the request through the handler, as the agent, so
 // that there is one implementation of reads, limits and errors.
@@ -202,15 +212,16 @@ var modes = map[string]database.Mode{"create": database.Create, "update": databa
 // change makes a change.
 func (a *agent) change(tx *database.Tx, ch agents.Change) (r *database.Record, err error) {
 	mode, ok := modes[ch.Op]
+	id := string(ch.ID)
 	what := memberOf(tx.Snapshot(), ch.Collection)
 	switch {
 	case !ok && ch.Op != "delete":
 		return nil, problem.WrongShape("the field op must be create, update, replace or delete")
 	case what == nothing:
 		return nil, a.noCollection(tx.Snapshot(), ch.Collection)
-	case what == object && (ch.ID != "" || ch.Op == "create" || !ok):
+	case what == object && (id != "" || ch.Op == "create" || !ok):
 		return nil, problem.WrongShape("the object " + ch.Collection + " has no ids, and can be updated or replaced")
-	case what == array && ch.ID == "" && ch.Op != "create":
+	case what == array && id == "" && ch.Op != "create":
 		return nil, problem.WrongShape("the field id is missing")
 	}
 	if ok {
@@ -221,12 +232,12 @@ func (a *agent) change(tx *database.Tx, ch agents.Change) (r *database.Record, e
 		if err != nil {
 			return nil, err
 		}
-		r, err = tx.Put(mode, ch.Collection, ch.ID, b.objects[0])
+		r, err = tx.Put(mode, ch.Collection, id, b.objects[0])
 	} else {
-		r, err = tx.Delete(ch.Collection, ch.ID)
+		r, err = tx.Delete(ch.Collection, id)
 	}
 	if errors.Is(err, storage.ErrNotFound) {
-		err = noRecord(tx.Snapshot(), ch.Collection, ch.ID)
+		err = noRecord(tx.Snapshot(), ch.Collection, id)
 	}
 	return r, err
 }

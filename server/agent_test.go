@@ -126,6 +126,14 @@ var agentSteps = []step{
 	{"query", `{"collection":"post"}`, []string{"404 Not Found", "Did you mean posts?"}, true},
 	{"query", `{"collection":"posts","where":"titel=One"}`, []string{"400 Bad Request", "title"}, true},
 	{"query", `{"collection":"posts","start":-1}`, []string{"start is -1: it must be 0 or more"}, true},
+	{"query", `{"collection":"posts","id":1}`, []string{`{"id":1,"title":"One","n":1.10}`}, false},
+	{"query", `{"collection":"_","id":"sessions"}`, []string{`404 Not Found: There is no collection "_". There are: posts, comments, profile.`}, true},
+	{"query", `{"collection":"db"}`, []string{"404 Not Found"}, true},
+	{"query", `{"collection":"..","id":"_"}`, []string{"404 Not Found"}, true},
+	{"query", `{"collection":"posts","id":"../_/sessions"}`, []string{"404 Not Found"}, true},
+	{"query", `{"collection":"posts","limit":-1}`, []string{"limit is -1: it must be 1 or more"}, true},
+	{"changes", `{"limit":-1}`, []string{"limit is -1"}, true},
+	{"requests", `{"limit":-1}`, []string{"limit is -1"}, true},
 	{"query", `{"collection":"posts","where":"_fault=connection-reset"}`, []string{"_fault has no effect here"}, true},
 	{"query", `{"collection":"posts","filter":"title=One"}`, []string{`unknown field "filter"; the arguments of query are collection, embed, fields, id, limit`}, true},
 	{"describe", `{}`, []string{"posts: 2 records, the id is id", "comments.postId refers to posts", "profile: an object", `type Post = {`}, false},
@@ -139,7 +147,7 @@ var writingSteps = []step{
 	{"write", `{"changes":[{"op":"create","collection":"posts","record":{"title":"Three"}},{"op":"update","collection":"posts","id":"1","record":{"title":"Uno"}},
 		{"op":"delete","collection":"comments","id":"1"},{"op":"update","collection":"profile","record":{"theme":"dark"}}],"try":true}`, []string{"not stored", `"Three"`, `"n":1.10`}, false},
 	{"changes", `{}`, nil, false},
-	{"write", `{"changes":[{"op":"update","collection":"posts","id":"2","record":{"title":"Deux","n":2.50}}]}`, []string{"stored as revision ", `{"id":2,"title":"Deux","n":2.50}`}, false},
+	{"write", `{"changes":[{"op":"update","collection":"posts","id":2,"record":{"title":"Deux","n":2.50}}]}`, []string{"stored as revision ", `{"id":2,"title":"Deux","n":2.50}`}, false},
 	{"changes", `{"limit":1}`, []string{`updated posts/2 n:  -> 2.50; title: "Two" -> "Deux";`}, false},
 	{"undo", `{}`, []string{`"undone"`}, false},
 	{"query", `{"collection":"posts","id":"2"}`, []string{`{"id":2,"title":"Two"}`}, false},
@@ -277,6 +285,21 @@ func TestAgentSession(t *testing.T) {
 	}
 	b.run([]step{{"describe", `{}`, []string{"notes: 1 records", "type Note = {"}, false}, {"check", `{}`, []string{"1 findings", "/posts/1/userId"}, false}})
 	connect(t, far, "/_/mcp").run([]step{{"check", `{}`, []string{"0 findings"}, false}})
+}
+
+// TestAgentRollback calls a tool with Prefer: tx=rollback on the HTTP request, which is refused.
+func TestAgentRollback(t *testing.T) {
+	db, web := open(t, agentData, server.Options{})
+	before := string(db.Snapshot().AppendJSON(nil))
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"changes":[{"op":"delete","collection":"posts","id":1}]}}}`
+	for _, prefer := range []string{"tx=rollback", ""} {
+		w := in(web, "", "POST", "/_/mcp", call, "Prefer", prefer, "Host", "localhost:3000", "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+		refused := w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), "The tool write has try.")
+		changed := string(db.Snapshot().AppendJSON(nil)) != before
+		if refused != (prefer != "") || changed == refused {
+			t.Errorf("%q: %d %s", prefer, w.Code, w.Body)
+		}
+	}
 }
 
 // TestAgentFaults compares the faults of a write by MCP and by HTTP.

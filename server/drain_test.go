@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
@@ -9,11 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"pickup/server"
+	"pickup/server/simulate"
 )
 
 // dial connects to a server, with TLS if it has that. The connection is closed
@@ -91,6 +96,75 @@ func TestRefusedBody(t *testing.T) {
 				}
 				if detail, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != c.status || !resp.Close {
 					t.Errorf("%s, close %t: %s (%v)", resp.Status, resp.Close, detail, err)
+				}
+			})
+		}
+	}
+}
+
+// TestRefusedBodyHTTP2 is TestRefusedBody over HTTP/2, with three clients.
+func TestRefusedBodyHTTP2(t *testing.T) {
+	const size = 3 << 20
+	file := filepath.Join(t.TempDir(), "body.json")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clients := map[string]func(t *testing.T, web *httptest.Server, path, header, value string) string{
+		"Go": func(t *testing.T, web *httptest.Server, path, header, value string) string {
+			r, err := http.NewRequest("POST", web.URL+path, bytes.NewReader(readFile(t, file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set(header, value)
+			resp, err := web.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			return fmt.Sprintf("%s\n%d %d", text, resp.ProtoMajor, resp.StatusCode)
+		},
+		"curl": func(t *testing.T, web *httptest.Server, path, header, value string) string {
+			return run(t, ".", "curl", "-sSk", "--http2", "-H", "Content-Type: application/json", "-H", header+": "+value,
+				"--data-binary", "@"+file, "-w", `\n%{http_version} %{http_code}`, web.URL+path)
+		},
+		"Node": func(t *testing.T, web *httptest.Server, path, header, value string) string {
+			return run(t, ".", "node", "testdata/refused.mjs", web.URL, path, header, value, file)
+		},
+	}
+
+	limits := server.Options{MaxBody: 100 << 10}
+	closed, readOnly, fixed := limits, limits, limits
+	closed.Auth = single("anna", "x")
+	readOnly.ReadOnly = true
+	fixed.Simulate = &server.Simulation{Rules: new(simulate.Rules)}
+	for _, c := range []struct {
+		name, path, header, value string
+		options                   server.Options
+		status                    int
+	}{
+		{name: "no credentials", path: "/posts", options: closed, status: 401},
+		{name: "other origin", path: "/posts", header: "Origin", value: "https://evil.example", options: limits, status: 403},
+		{name: "no collection", path: "/nothing", options: limits, status: 404},
+		{name: "read-only", path: "/posts", options: readOnly, status: 405},
+		{name: "too large", path: "/posts", options: limits, status: 413},
+		{name: "simulated", path: "/posts", header: "Prefer", value: "code=503", options: fixed, status: 503},
+	} {
+		for client, send := range clients {
+			t.Run(c.name+", "+client, func(t *testing.T) {
+				t.Parallel()
+				_, h := open(t, `{"posts":[]}`, c.options)
+				web := httptest.NewUnstartedServer(h)
+				web.EnableHTTP2 = true
+				web.StartTLS()
+				t.Cleanup(web.Close)
+				got := send(t, web, c.path, cmp.Or(c.header, "X-Test"), cmp.Or(c.value, "none"))
+				if !strings.Contains(got, fmt.Sprintf(`"status":%d`, c.status)) || !strings.HasSuffix(got, fmt.Sprintf("\n2 %d", c.status)) {
+					t.Errorf("the answer is %s", got)
 				}
 			})
 		}

@@ -32,6 +32,9 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	h := c.Writer.Header()
 	for name, values := range p.Header {
+		if name == "Connection" && c.Request.ProtoMajor != 1 { // HTTP/2 would close it before the body
+			continue
+		}
 		h[name] = values
 	}
 	if p.Status == http.StatusNotFound {

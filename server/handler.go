@@ -65,7 +65,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if o.Metrics != nil {
 		o.Metrics.register(s)
 	}
-	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin, s.authenticate, s.checkPreferences, s.simulate)
+	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin, s.authenticate, s.checkPreferences, s.checkConditions, s.simulate)
 	r.NoRoute(s.notFound)
 	s.agents = s.newAgents()
 	s.register(r)

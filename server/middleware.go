@@ -17,19 +17,21 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// What is read of a body after the answer, and of how many requests at a time.
+// How much of a body is read after the answer, and of how many requests at a time.
 const (
 	maxDrained   = 128 << 20 // bytes
 	drainTime    = 5 * time.Second
 	maxDrainings = 64
 )
 
-// drain reads and discards the rest of a body that a request was refused without. A
+// drain reads and discards the rest of a body that a request was answered without. A
 // client that sends the whole body before it reads the answer would not get it
-// otherwise: the system resets a connection that is closed with unread data. A client
-// that expects 100 (Continue) sends no body after a refusal.
+// otherwise: the system resets a connection that is closed with unread data, and over
+// HTTP/2 the server resets the stream. A client that expects 100 (Continue) sends no
+// body after a refusal.
 //
-// It is the outermost middleware, so the request is measured and logged before.
+// It is the outermost middleware, so the request is measured and logged before. A stream
+// has not been answered yet.
 func (s *server) drain(c *gin.Context) {
 	sent := c.Request
 	if sent.ContentLength == 0 || sent.Body == nil {
@@ -39,7 +41,7 @@ func (s *server) drain(c *gin.Context) {
 	own := *sent // net/http judges by the body of its request, which is not replaced
 	own.Body, c.Request = body, &own
 	c.Next()
-	if body.done || sent.ProtoMajor != 1 || sent.Header["Expect"] != nil || c.Writer.Status() < http.StatusBadRequest {
+	if body.done || sent.Header["Expect"] != nil || !c.Writer.Written() {
 		return
 	}
 	select {
@@ -49,7 +51,11 @@ func (s *server) drain(c *gin.Context) {
 		s.metrics.undrained.Inc()
 		return
 	}
-	c.Writer.Flush()
+	// Over HTTP/2 the answer follows the body: Go's client stops to send when it has the head, and
+	// would wait for the end of the answer as long as the server waits for the body.
+	if sent.ProtoMajor == 1 {
+		c.Writer.Flush()
+	}
 	control := http.NewResponseController(unwrapped(c.Writer))
 	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 		return

@@ -95,7 +95,7 @@ func (req *request) sendAsset(name, policy, tag string, text []byte) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h["Cache-Control"] = cacheControl
 	h.Set("ETag", tag)
-	for _, name := range []string{"If-Match", "If-Unmodified-Since", "Range"} { // ignored, as in every other GET
+	for _, name := range []string{"If-Unmodified-Since", "Range"} { // ignored, as in every other GET
 		req.Request.Header.Del(name)
 	}
 	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(text))

@@ -123,10 +123,17 @@ func (req *request) sendNothing() error {
 }
 
 // sendKnown sends 304 or the cached body, if the client or the cache has what the
-// tag identifies. It reports whether it does.
+// tag identifies, and returns an error if If-Match does not hold. It reports whether
+// the request is done.
 func (req *request) sendKnown(media, tag string) (done bool, err error) {
 	tag = req.form.Tag(tag)
-	if tag != "" && req.sendNotModified(tag) {
+	if tag == "" {
+		return false, nil
+	}
+	if err := req.checkRead(tag); err != nil {
+		return true, err
+	}
+	if req.sendNotModified(tag) {
 		return true, nil
 	}
 	if req.keepBody {
@@ -154,8 +161,14 @@ func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, erro
 	if unknown {
 		tag = httpx.Tag(b)
 	}
-	if tag = req.form.Tag(tag); unknown && req.sendNotModified(tag) {
-		return nil
+	tag = req.form.Tag(tag)
+	if unknown {
+		if err := req.checkRead(tag); err != nil {
+			return err
+		}
+		if req.sendNotModified(tag) {
+			return nil
+		}
 	}
 	if media == openapi.JSONType {
 		b = append(req.form.Wrap(b, req.total), '\n')

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
@@ -37,7 +38,29 @@ func (req *request) isConditional() bool {
 	return h["If-Match"] != nil || h["If-None-Match"] != nil
 }
 
-// checkPrecondition checks If-Match and If-None-Match against the current tag, with and
+// checkConditions refuses a malformed If-Match, and a malformed If-None-Match of a write: to
+// ignore it could overwrite what the client has not seen.
+func (s *server) checkConditions(c *gin.Context) {
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		values := c.Request.Header[name]
+		if values == nil || name == "If-None-Match" && isSafe(c.Request.Method) || httpx.IsTagList(values) {
+			continue
+		}
+		s.fail(c, problem.New(http.StatusBadRequest, name+` must be *, or entity tags in quotes with commas between, as in "5f3a", "9c21".`))
+		return
+	}
+}
+
+// checkRead checks the If-Match of a read.
+func (req *request) checkRead(tag string) error {
+	list := req.Request.Header["If-Match"]
+	if list == nil || httpx.MatchTag(list, tag, false) != "" {
+		return nil
+	}
+	return problem.PreconditionFailed(tag)
+}
+
+// checkPrecondition checks If-Match and If-None-Match of a write against the current tag, with and
 // without the ending of a form. It is called within the transaction, so that no change
 // comes in between.
 func (req *request) checkPrecondition(tag string) error {

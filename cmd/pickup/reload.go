@@ -62,6 +62,9 @@ func (s *service) readRoutes(ctx context.Context) error {
 		}
 		return nil
 	}, file)
+	if s.Routes == "" {
+		r.Once = s.env.File.Once()
+	}
 	if err := r.Load(ctx); err != nil {
 		return config.UsageError{Err: err}
 	}
@@ -114,6 +117,7 @@ func (s *service) readRules(ctx context.Context) error {
 		last = text
 		return nil
 	}, file.Name)
+	rules.Once = file.Once()
 	if err := rules.Load(ctx); err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -39,11 +41,11 @@ type serveCommand struct {
 	config.Server
 }
 
-const (
-	// drainTime is what requests under way get when the service stops. It is
-	// shorter than the ten seconds after which Docker kills.
-	drainTime = 8 * time.Second
+// drainTime is what requests under way get when the service stops. It is
+// shorter than the ten seconds after which Docker kills. Tests shorten it.
+var drainTime = 8 * time.Second
 
+const (
 	maxConcurrent = 100 // requests on one HTTP/2 connection
 
 	// ballast is the number of bytes that are allocated and never touched, so they take
@@ -78,6 +80,7 @@ type service struct {
 	gitBusy     func() bool  // git is changing files
 	inFolder    bool         // db.json is made next to files that could be a database
 	http        *http.Server
+	stuck       bool // a part did not end in time
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
@@ -165,11 +168,31 @@ func (s *service) serve(ctx context.Context) error {
 		s.http.Close() // its error would be about connections that are given up
 	}
 	stop()
-	running.Wait()
+	deadline, _ := drain.Deadline()
+	if !endsBy(deadline, running.Wait) {
+		s.log.Warn("stopping: a read of the file, or of a file with settings, did not end in time")
+		s.stuck = true
+		return err
+	}
 	server.LogUncommitted(s.http.Handler)
 	s.watcher.LogLost()
 	s.logs.out.Sync() // it ignores errors
 	return err
+}
+
+// endsBy reports whether wait returns before the deadline, but gives it a second.
+func endsBy(deadline time.Time, wait func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(max(time.Until(deadline), time.Second)):
+		return false
+	}
 }
 
 // accept accepts connections and serves them.
@@ -285,6 +308,10 @@ func (s *service) fillFolder(ctx context.Context) error {
 // openDatabase opens the database with its schema.
 func (s *service) openDatabase(ctx context.Context) (err error) {
 	for _, r := range s.reloadables {
+		n := note("%s is a pipe and was read once: after a change, start again.", strings.Join(r.Paths(), " or "))
+		if r.Once != nil && !slices.Contains(s.notices, n) {
+			s.notices = append(s.notices, n)
+		}
 		s.checks = append(s.checks, server.Check{Name: r.Name, OK: func() bool { return r.Err() == nil }})
 	}
 	if s.cluster != nil {
@@ -396,6 +423,8 @@ func (s *service) close() error {
 		s.listener.Close() // its error says that serve closed it
 	}
 	switch {
+	case s.stuck: // the store may be in use; the system ends its locks with the process
+		return nil
 	case s.cluster != nil:
 		return s.cluster.Close()
 	case s.store != nil:

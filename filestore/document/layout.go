@@ -31,10 +31,8 @@ func (s style) lay(v []byte, ex examples) []byte {
 		}
 	}
 	if model == nil {
-		if len(v) <= shortLine {
-			s = s.defaultLayout(ex())
-		}
-		model, ex = s.model(l), nothing
+		s = s.layoutWithout(l, ex())
+		model, ex = s.model(l.open), nothing
 	}
 	s = s.in(model)
 	if l.open == '[' {
@@ -89,24 +87,71 @@ func (s style) layMembers(l, model *list, ex examples) {
 	}
 }
 
-// defaultLayout returns the style for a list that has no example of its kind:
-// the examples show only whether lists are on one line, and how.
-func (s style) defaultLayout(values [][]byte) style {
-	known := false
+// layoutWithout returns the style for the list l, which has no example of its kind. The
+// examples, nearest first, show whether lists are on one line, and how. The lists of the
+// file show what the examples do not.
+func (s style) layoutWithout(l *list, values [][]byte) style {
+	known, padded := false, false
 	for _, v := range values {
 		m := cutList(v)
 		if len(m.items) == 0 || m.open == '[' && !m.nests() {
 			continue
 		}
-		if !known {
+		if !known && l.size() <= shortLine {
 			known, s.flat = true, m.oneLine()
 		}
-		if s.flat && m.open == '{' && m.oneLine() {
-			return s.in(m)
+		if !padded && m.open == '{' && m.oneLine() {
+			padded = true
+			s = s.spacedLike(m)
+		}
+	}
+	if !s.flat && (!known || l.open == '[' && !l.nests()) {
+		s.flat = s.flatElsewhere(l)
+	}
+	if s.flat && !padded {
+		for m := range s.elsewhere() {
+			if m.open == '{' && m.oneLine() {
+				return s.spacedLike(m)
+			}
 		}
 	}
 	return s
 }
+
+// spacedLike returns s with the white space of the object m, which is on one line.
+func (s style) spacedLike(m *list) style {
+	flat := s.flat
+	s = s.in(m)
+	s.flat = flat
+	return s
+}
+
+// flatElsewhere reports whether l is to be on one line, as lists of its kind are in the
+// file: the list of the most similar size counts. If there is none, short arrays of
+// scalars are on one line, unless JSON.stringify wrote the file.
+func (s style) flatElsewhere(l *list) bool {
+	var like *list
+	n, stringified := 0, s.stringified
+	for m, inLine := range s.elsewhere() {
+		stringified = stringified && m.spread()
+		if inLine || !m.sameKind(l) {
+			continue
+		}
+		if like == nil || distance(m, l) < distance(like, l) {
+			like = m
+		}
+		if n++; n == maxExamples {
+			break
+		}
+	}
+	if like != nil {
+		return like.sharesLines() && l.size() <= max(shortLine, like.size())
+	}
+	return l.open == '[' && !l.nests() && !stringified && l.size() <= shortLine
+}
+
+// distance returns the difference of the sizes of two lists.
+func distance(a, b *list) int { return max(a.size()-b.size(), b.size()-a.size()) }
 
 // width returns the number of code points of items on a line.
 func width(items []item) (n int) {
@@ -121,21 +166,14 @@ func width(items []item) (n int) {
 const shortLine = 72
 
 // model returns a list in the style s, for a list that has no example.
-func (s style) model(l *list) *list {
-	if l.open == '[' && !s.flat {
-		n := 0
-		for _, it := range l.items {
-			n += len(it.value) + 2
-		}
-		s.flat = !l.nests() && n <= shortLine
-	}
-	first, end := s.brackets(l.open)
+func (s style) model(open byte) *list {
+	first, end := s.brackets(open)
 	next := first
 	if s.flat {
 		next = []byte(s.space)
 	}
 	label := []byte(`""` + s.colon)
-	return &list{open: l.open, items: []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}, tail: end}
+	return &list{open: open, items: []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}, tail: end}
 }
 
 // setColon replaces what is between the name and the value.

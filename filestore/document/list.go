@@ -141,6 +141,30 @@ func (l *list) oneLine() bool {
 	return breaks(l.tail) == 0
 }
 
+// spread reports whether each item has a line of its own, as JSON.stringify writes lists
+// with indentation.
+func (l *list) spread() bool {
+	for _, it := range l.items {
+		if breaks(it.gap) != 1 {
+			return false
+		}
+	}
+	return breaks(l.tail) == 1
+}
+
+// sharesLines reports whether several items share a line, or all could.
+func (l *list) sharesLines() bool {
+	return l.oneLine() || slices.ContainsFunc(l.items[1:], func(it item) bool { return breaks(it.gap) == 0 })
+}
+
+// size returns about how many bytes the items take on one line.
+func (l *list) size() (n int) {
+	for _, it := range l.items {
+		n += len(it.label) + len(it.value) + len(", ")
+	}
+	return n
+}
+
 // sameKind reports whether two lists are both objects, arrays of scalars or
 // arrays of lists. People lay these out differently.
 func (l *list) sameKind(o *list) bool {

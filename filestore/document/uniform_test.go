@@ -25,10 +25,12 @@ type uniform struct {
 	between  string // more line breaks between records
 	records  string // "line": each on a line, "lines": each over lines, "flat": the whole file on a line
 	open     bool   // no line break at the end
+	spread   bool   // arrays of scalars, too, have one element a line, and at first there is none
 }
 
 var uniforms = []uniform{
-	{name: "stringify", nl: "\n", unit: "  ", colon: ": ", comma: ", ", records: "lines"},
+	{name: "stringify", nl: "\n", unit: "  ", colon: ": ", records: "lines", spread: true},
+	{name: "spaces", nl: "\n", unit: "  ", colon: ": ", comma: ", ", records: "lines"},
 	{name: "tabs", nl: "\n", unit: "\t", colon: ": ", comma: ", ", records: "lines"},
 	{name: "windows", nl: "\r\n", unit: "    ", colon: ": ", comma: ", ", records: "lines", open: true},
 	{name: "trailing", nl: "\n", unit: "  ", colon: ": ", comma: ", ", records: "lines", trailing: ","},
@@ -67,7 +69,7 @@ func (u uniform) list(l *list, deep int, flat bool) string {
 		return open + close
 	}
 	scalars := l.open == '[' && !slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '[' || it.value[0] == '{' })
-	flat = flat || scalars && deep > 1
+	flat = flat || scalars && deep > 1 && !u.spread
 	var items []string
 	for _, it := range l.items {
 		v := string(it.value)
@@ -112,8 +114,11 @@ func TestUniformStyles(t *testing.T) {
 
 func (u uniform) run(t *testing.T, r *rand.Rand) {
 	// The first collection does not change, so there is always an example.
-	top := cutList([]byte(`{"anchor":[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}],` +
-		`"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
+	anchor := `[{"id":"1","s":"x","tags":["a"],"o":{"x":1,"y":[{"z":1}]}},{"id":"2","s":"y"}]`
+	if u.spread {
+		anchor = `[{"id":"1","s":"x"}]`
+	}
+	top := cutList([]byte(`{"anchor":` + anchor + `,"b":[{"id":"1"}],"c":[],"one":{"id":1,"o":{"x":1}}}`))
 	d, err := Parse("db.json", []byte(u.text(top)), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,10 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"os"
 	"time"
+
+	"pickup/internal/openfile"
+	"pickup/internal/reload"
 )
 
 // A ClusterAccess says how to reach the etcd of a URL with etcds.
@@ -33,7 +35,7 @@ func (c ClusterAccess) Check(secure bool) error {
 func (c ClusterAccess) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.EtcdCACert != "" {
-		text, err := os.ReadFile(c.EtcdCACert)
+		text, err := openfile.Read(c.EtcdCACert, openfile.Most)
 		if err != nil {
 			return nil, Usagef("--etcd-cacert: %w", err)
 		}
@@ -43,7 +45,11 @@ func (c ClusterAccess) Config() (*tls.Config, error) {
 		}
 	}
 	if c.EtcdCert != "" {
-		cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
+		var cert tls.Certificate
+		texts, err := reload.Read(c.EtcdCert, c.EtcdKey)
+		if err == nil {
+			cert, err = tls.X509KeyPair(texts[0], texts[1])
+		}
 		if err != nil {
 			return nil, Usagef("--etcd-cert, --etcd-key: %w", err)
 		}

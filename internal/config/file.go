@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
 
+	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 )
 
@@ -24,6 +25,7 @@ type File struct {
 	Name   string // "" without a file
 	text   []byte
 	values map[string]any
+	once   bool // it came from a pipe
 }
 
 // Read reads the configuration file that args or PICKUP_CONFIG name, or the
@@ -41,13 +43,31 @@ func Read(args []string, getenv func(string) string) (*File, error) {
 		case 2:
 			return nil, Usagef("%s both exist: remove one, or select one with --config", strings.Join(found, " and "))
 		}
-		name = found[0]
+		text, err := openfile.Read(found[0], openfile.Most)
+		if err != nil {
+			return nil, fileError("--config", err)
+		}
+		return Parse(found[0], text)
 	}
-	text, err := os.ReadFile(name)
+	text, again, err := openfile.ReadOnce(name, openfile.Most)
 	if err != nil {
 		return nil, fileError("--config", err)
 	}
-	return Parse(name, text)
+	c, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	c.once = !again
+	return c, nil
+}
+
+// Once returns the text of the file if it came from a pipe, for reload.Files, and
+// otherwise nil.
+func (c *File) Once() [][]byte {
+	if !c.once {
+		return nil
+	}
+	return [][]byte{c.text}
 }
 
 // Parse parses the text of a configuration file.

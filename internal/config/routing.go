@@ -127,10 +127,10 @@ func (f RouteFaults) Error() string {
 
 // Read returns the routes in force, nil without routes. The error may be RouteFaults.
 func (f RouteFile) Read(s *Sources) (*rewrite.Table, error) {
-	if f.Name(s) == "" {
-		return nil, nil
+	if f.Routes == "" {
+		return f.Table(s, s.File.text)
 	}
-	text, err := os.ReadFile(f.Name(s))
+	text, err := os.ReadFile(f.Routes)
 	if err != nil {
 		return nil, fileError("--routes", err)
 	}

@@ -548,3 +548,42 @@ func TestForkRewrites(t *testing.T) {
 		}
 	}
 }
+
+// TestForkReset checks that a reset and an undo in a fork give the order of fields and of
+// records back, so that nothing is left to adopt.
+func TestForkReset(t *testing.T) {
+	db := openFor(t, `{"posts":[{"id":"1","a":1,"b":{"x":1,"y":2}},{"id":"2","a":1}],"me":{"a":1,"b":2}}`, "")
+	for _, back := range []struct {
+		name string
+		fn   func(tx *Tx) error
+	}{
+		{"reset", func(tx *Tx) error { tx.Reset(db.Snapshot()); return nil }},
+		{"undo", func(tx *Tx) error { _, _, err := tx.Undo(0); return err }},
+	} {
+		t.Run(back.name, func(t *testing.T) {
+			fork := db.Fork(db.Snapshot(), admitAll)
+			base := fork.Snapshot()
+			mustUpdate(t, fork, func(tx *Tx) error {
+				for _, body := range []string{`{"a":null,"b":{"x":null}}`, `{"b":{"x":1},"a":2}`} {
+					if _, err := tx.Put(MergePatch, "posts", "1", jsontext.Value(body)); err != nil {
+						return err
+					}
+				}
+				for _, body := range []string{`{"b":2}`, `{"b":2,"a":3}`} {
+					if _, err := tx.Put(Replace, "me", "", jsontext.Value(body)); err != nil {
+						return err
+					}
+				}
+				_, err := tx.Delete("posts", "2")
+				return err
+			})
+			mustUpdate(t, fork, back.fn)
+			if got, want := string(fork.Snapshot().AppendJSON(nil)), string(base.AppendJSON(nil)); got != want {
+				t.Errorf("got\n%s, want\n%s", got, want)
+			}
+			if left := base.Changes(fork.Snapshot()); len(left) > 0 {
+				t.Errorf("%v is left to adopt", left)
+			}
+		})
+	}
+}

@@ -166,7 +166,10 @@ func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
 		default:
 			value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
 			old := now.valueAt(ch.ID)
-			if value = rawjson.Merge(old, value, ""); bytes.Equal(old, value) {
+			if !tx.exact {
+				value = rawjson.Merge(old, value, "")
+			}
+			if bytes.Equal(old, value) {
 				continue
 			}
 			c, err := tx.array(ch.Collection)

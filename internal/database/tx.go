@@ -34,6 +34,7 @@ type Tx struct {
 	undoes  storage.Rev // what it reverts, 0 if nothing
 	session string      // see From
 	last    bool        // whether no other update may follow in its commit, whose state it promises
+	exact   bool        // whether restored values have their own order of fields
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -256,10 +257,18 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	return tx.snap.schema.Member(name).Stamp(now, old, value)
 }
 
+// restore makes tx one that restores values. A fork has no text whose order they would
+// have to keep.
+func (tx *Tx) restore() {
+	tx.last = true
+	tx.exact = tx.history.outer != nil
+}
+
 // put sets a top-level field, in the order of the one that it replaces, or adds it in
 // front of the one called next.
 func (tx *Tx) put(c *collection, next string) {
 	switch old := tx.snap.byName[c.name]; {
+	case tx.exact:
 	case old.isArray() && c.isArray():
 		is := c.inOrder()
 		values := valuesOf(is)

@@ -69,7 +69,8 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	if conflict.Changed != nil {
 		return nil, nil, conflict
 	}
-	tx.undoes, tx.last = r.Rev, true
+	tx.restore()
+	tx.undoes = r.Rev
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	restored := tx.adopt(r.Before, changes)
 	for _, c := range r.Before.list {
@@ -234,7 +235,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 // Reset restores the contents of a snapshot of the same DB, except "$schema", and
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
-	tx.last = true
+	tx.restore()
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
 	tx.adopt(to, changes)

@@ -7,6 +7,7 @@
 package openfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -67,6 +68,9 @@ func (e KindError) kind() string {
 	return "a device"
 }
 
+// Most is the largest size of files with settings, users, rules or certificates.
+const Most = 64 << 20
+
 // Read returns the content of the regular file at path. It refuses a file that is larger
 // than most bytes.
 func Read(path string, most int64) ([]byte, error) {
@@ -77,6 +81,24 @@ func Read(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	// From the start on: on macOS, /dev/fd/3 shares its offset with earlier reads.
 	return ReadAll(io.NewSectionReader(f, 0, math.MaxInt64), path, most)
+}
+
+// ReadOnce is Read for a file that may be a pipe or a device, as in --htpasswd <(…). It
+// waits for the program at the other end. again reports whether the file is a regular
+// one, whose content can be read again.
+func ReadOnce(path string, most int64) (text []byte, again bool, err error) {
+	text, err = Read(path, most)
+	kind, other := errors.AsType[KindError](err)
+	if !other || kind == KindError(fs.ModeDir) {
+		return text, true, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	text, err = ReadAll(f, path, most)
+	return text, false, err
 }
 
 // ReadAll returns what r has, the content of path. It refuses more than most bytes.

@@ -31,6 +31,12 @@ type Files struct {
 	// Kept says what is in force while the files cannot be used.
 	Kept func() string
 
+	// Pipes lets Load read files that are pipes or devices. It does so once, and sets
+	// Once.
+	Pipes bool
+	// Once, if not nil, has the contents of the files, which are never read again.
+	Once [][]byte
+
 	// Busy, if not nil, reports whether a program is changing files one after another:
 	// they are applied when it is done.
 	Busy func() bool
@@ -51,7 +57,7 @@ type content struct {
 // Apply has returned.
 func (f *Files) Pending() bool {
 	c := f.applied.Load()
-	texts, err := Read(c.paths...)
+	texts, err := f.read(c.paths)
 	return digest(c.paths, texts, err) != c.digest
 }
 
@@ -59,12 +65,13 @@ func (f *Files) Pending() bool {
 // change: an editor that saves it removes or truncates it for a moment.
 const saveTime = 2 * time.Second
 
-// New returns files that must be readable. kept says what is in force while they
+// New returns files that must be readable; Load may read them from pipes. kept says what is in force while they
 // cannot be used.
 func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *Files {
 	return &Files{
 		Name:  name,
 		Paths: func() []string { return paths },
+		Pipes: true,
 		Kept:  func() string { return kept },
 		Apply: func(_ context.Context, texts [][]byte, err error) error {
 			if err != nil {
@@ -86,7 +93,7 @@ func (f *Files) Err() error {
 // Load reads the files and applies them for the first time.
 func (f *Files) Load(ctx context.Context) error {
 	paths := f.Paths()
-	texts, err := Read(paths...)
+	texts, err := f.readFirst(paths)
 	f.applied.Store(&content{paths, digest(paths, texts, err)})
 	if err := f.Apply(ctx, texts, err); err != nil && !errors.Is(err, ErrUnchanged) {
 		f.failure.Store(&err)
@@ -136,7 +143,7 @@ func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	paths := f.Paths()
-	texts, err := Read(paths...)
+	texts, err := f.read(paths)
 	now, last := digest(paths, texts, err), f.Err()
 	steady := now == f.seen
 	if !steady {
@@ -171,14 +178,40 @@ func incomplete(texts [][]byte, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(texts, blank)
 }
 
-// maxSize is the size of a file up to which it is read.
-const maxSize = 64 << 20
+// read returns the contents of the files.
+func (f *Files) read(paths []string) ([][]byte, error) {
+	if f.Once != nil {
+		return f.Once, nil
+	}
+	return Read(paths...)
+}
+
+// readFirst returns the contents of the files for the first time. If some come from
+// pipes, it sets Once.
+func (f *Files) readFirst(paths []string) (texts [][]byte, err error) {
+	if f.Once != nil || !f.Pipes {
+		return f.read(paths)
+	}
+	once := false
+	for _, path := range paths {
+		text, again, err := openfile.ReadOnce(path, openfile.Most)
+		if err != nil {
+			return nil, err
+		}
+		once = once || !again
+		texts = append(texts, text)
+	}
+	if once {
+		f.Once = texts
+	}
+	return texts, nil
+}
 
 // Read returns the contents of files, or the error of the first that cannot be
 // read or is too large.
 func Read(paths ...string) (texts [][]byte, err error) {
 	for _, path := range paths {
-		text, err := openfile.Read(path, maxSize)
+		text, err := openfile.Read(path, openfile.Most)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,59 +21,33 @@ import (
 
 // CSV returns the records of a CSV text for the collection called name. wrong is called for
 // each line that is wrong. The first line has the fields, from.city is the field city of
-// the object from, and a comma, a semicolon or a tab separates. A column is text unless all
+// the object from, and a comma, a semicolon or a tab separates, or what a line as sep=;
+// before the first one names. A column is text unless all
 // of its values are numbers, or true and false, or if isText says so of its path. An
 // empty value is a missing field.
 func CSV(name string, text []byte, isText func(path []string) bool, wrong func(line int, detail string)) (items []*Item) {
-	text = withoutMark(text)
-	first, _, _ := bytes.Cut(regexp.MustCompile(`"[^"]*"`).ReplaceAll(text, nil), []byte("\n"))
-	r := csv.NewReader(bytes.NewReader(text))
-	r.FieldsPerRecord = -1
-	r.Comma = slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int {
-		return cmp.Compare(bytes.Count(first, []byte(string(a))), bytes.Count(first, []byte(string(b))))
-	})
-	var header []string
-	var rows [][]string
-	var lines []int
-	for {
-		row, err := r.Read()
-		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
-			wrong(syntax.StartLine, syntax.Err.Error()) // a quote that is not closed takes the rest of the file
-			break
-		}
-		if err == io.EOF {
-			break
-		}
-		line, _ := r.FieldPos(0)
-		switch {
-		case slices.ContainsFunc(row, func(s string) bool { return !utf8.ValidString(s) }):
-			wrong(line, "this is not UTF-8: save the file as CSV UTF-8")
-		case header == nil:
-			header = row
-		case strings.Join(row, "") == "": // what a spreadsheet leaves of a deleted row
-		case len(row) != len(header):
-			wrong(line, fmt.Sprintf("%s; the header has %s", spell.Count(len(row), "value"), spell.Count(len(header), "name")))
-		default:
-			rows, lines = append(rows, row), append(lines, line)
-		}
-	}
-	paths, plain := make([][]string, len(header)), make([]bool, len(header))
-	for i, name := range header {
+	t := readTable(text, wrong)
+	paths, plain := make([][]string, len(t.header)), make([]bool, len(t.header))
+	for i, name := range t.header {
 		name = strings.TrimSpace(name)
 		paths[i] = strings.Split(name, ".")
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			wrong(t.at, fmt.Sprintf("column %d: %q has a line break or another control character", i+1, name))
+			return nil
+		}
 		if slices.Contains(paths[i], "") || len(paths[i]) > 16 || slices.ContainsFunc(paths[:i], func(p []string) bool {
 			n := min(len(p), len(paths[i])) // one is in the other, or it is the other
 			return slices.Equal(p[:n], paths[i][:n])
 		}) {
-			wrong(1, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
+			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
 			return nil
 		}
 		all := func(match *regexp.Regexp) bool {
-			return !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" && !match.MatchString(row[i]) })
+			return !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" && !match.MatchString(row[i]) })
 		}
 		plain[i] = (all(number) || all(boolean)) && !isText(paths[i])
 	}
-	for n, row := range rows {
+	for n, row := range t.rows {
 		value := jsontext.Value("{}")
 		for i, cell := range row {
 			switch {
@@ -83,12 +58,77 @@ func CSV(name string, text []byte, isText func(path []string) bool, wrong func(l
 				value = set(value, paths[i], rawjson.AppendQuote(nil, cell))
 			}
 		}
-		items = append(items, &Item{Field: name, Value: value, line: lines[n]})
+		items = append(items, &Item{Field: name, Value: value, line: t.lines[n]})
 	}
 	if items == nil {
 		items = []*Item{{Field: name, Whole: true, Value: []byte("[]"), line: 1}}
 	}
 	return items
+}
+
+// A table is the text of a CSV file in cells.
+type table struct {
+	header []string
+	at     int // the line of header
+	rows   [][]string
+	lines  []int // of rows
+}
+
+// readTable reads a CSV text. It calls wrong for each line that is wrong.
+func readTable(text []byte, wrong func(line int, detail string)) (t table) {
+	text = withLineFeeds(withoutMark(text))
+	first, _, _ := bytes.Cut(unquoted(text), []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord = -1
+	r.Comma = slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int {
+		return cmp.Compare(bytes.Count(first, []byte(string(a))), bytes.Count(first, []byte(string(b))))
+	})
+	if m := separatorLine.FindSubmatch(text); m != nil {
+		r.Comma = rune(m[1][0])
+		r.Read() // this line
+	}
+	for {
+		row, err := r.Read()
+		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
+			wrong(syntax.StartLine, syntax.Err.Error()) // a quote that is not closed takes the rest of the file
+			return t
+		}
+		if err == io.EOF {
+			return t
+		}
+		line, _ := r.FieldPos(0)
+		switch {
+		case slices.ContainsFunc(row, func(s string) bool { return !utf8.ValidString(s) }):
+			wrong(line, "this is not UTF-8: save the file as CSV UTF-8")
+		case t.header == nil:
+			t.header, t.at = row, line
+		case strings.Join(row, "") == "": // what a spreadsheet leaves of a deleted row
+		case len(row) != len(t.header):
+			wrong(line, fmt.Sprintf("%s; the header has %s", spell.Count(len(row), "value"), spell.Count(len(t.header), "name")))
+		default:
+			t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+		}
+	}
+}
+
+// unquoted returns text without what is in quotation marks.
+func unquoted(text []byte) []byte { return regexp.MustCompile(`"[^"]*"`).ReplaceAll(text, nil) }
+
+// separatorLine matches a first line of Excel that names the separator.
+var separatorLine = regexp.MustCompile("^(?i)\"?sep=([\t !#-/:-@[-`{-~])\"?\r?(?:\n|$)")
+
+// withLineFeeds returns text with the line ends of Unix in place of a carriage return
+// alone, with which Excel on a Mac ends lines. A quoted value keeps its own.
+func withLineFeeds(text []byte) []byte {
+	text = bytes.Clone(text)
+	quoted := false
+	for i, c := range text {
+		quoted = quoted != (c == '"')
+		if c == '\r' && !quoted && !bytes.HasPrefix(text[i+1:], []byte("\n")) {
+			text[i] = '\n'
+		}
+	}
+	return text
 }
 
 // number matches numbers that every client reads exactly. Those with leading zeros are

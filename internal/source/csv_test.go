@@ -20,7 +20,17 @@ func TestCSV(t *testing.T) {
 		{"a,b\n0,0.5\n1e5,+1\n", `{"a":"0","b":"0.5"} {"a":"1e5","b":"+1"}`},
 		{"a\n1234567890123456\n", `{"a":"1234567890123456"}`},
 		{"text\n1\n", `{"text":"1"}`},
-		{"\ufeffa;\"b,c,\nd\"\n1;2\n", `{"a":1,"b,c,\nd":2}`},
+		{"\ufeffa;\"b,c,d\"\n1;2\n", `{"a":1,"b,c,d":2}`},
+		{"a,b\r1,2\r3,4\r", `{"a":1,"b":2} {"a":3,"b":4}`},
+		{"a,b\r1,\"x\ry\"\r3,4", `{"a":1,"b":"x\ry"} {"a":3,"b":"4"}`},
+		{"a;b\r1\r", "2: 1 value; the header has 2 names"},
+		{"sep=;\r\na;b,c\r\n1;2\r\n", `{"a":1,"b,c":2}`},
+		{"\ufeff\"SEP=\t\"\ra\tb,c,d\r1\t2\r", `{"a":1,"b,c,d":2}`},
+		{"sep=|\na|b\n1\n", "3: 1 value; the header has 2 names"},
+		{"sep=|\na|a\n1|1\n", `2: column 2: "a" is not the name of one field, such as city or from.city, or another column has it`},
+		{"sep=x\n1\n", `{"sep=x":1}`},
+		{"a,\"b\nc\"\n1,2\n", `1: column 2: "b\nc" has a line break or another control character`},
+		{"a\x00\n1\n", `1: column 1: "a\x00" has a line break or another control character`},
 		{"a\tb\r\n1\t\"x\ny\"\r\n\r\n\t\r\n", `{"a":1,"b":"x\ny"}`},
 		{"from.city,id,from.at.lat\nOslo,1,60\n,2,\n", `{"from":{"city":"Oslo","at":{"lat":60}},"id":1} {"id":2}`},
 		{"a,b\n", `[]`},
@@ -55,13 +65,13 @@ func isText(path []string) bool { return path[0] == "text" }
 // FuzzCSV reads arbitrary texts: each record is an object of JSON with a line of the text,
 // or something is wrong.
 func FuzzCSV(f *testing.F) {
-	for _, text := range []string{"a,b\n1,2\n", "\ufeffa;b.c\n\"1\n\";true\n", "a\tb\n\t\n", "a.a.a,a\n", "a\n\xff\n", "a\n\"\n"} {
+	for _, text := range []string{"a,b\n1,2\n", "\ufeffa;b.c\n\"1\n\";true\n", "a\tb\n\t\n", "a.a.a,a\n", "a\n\xff\n", "a\n\"\n", "a\r1\r", "sep=;\na;b\n"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		wrong := 0
+		wrong, lines := 0, strings.Count(text, "\n")+strings.Count(text, "\r")+1
 		items := CSV("name", []byte(text), isText, func(line int, detail string) {
-			if wrong++; line < 1 || line > strings.Count(text, "\n")+1 || detail == "" {
+			if wrong++; line < 1 || line > lines || detail == "" {
 				t.Errorf("line %d: %q", line, detail)
 			}
 		})
@@ -69,7 +79,7 @@ func FuzzCSV(f *testing.F) {
 			if !i.Value.IsValid() || i.Value.Kind() != '{' && !i.Whole {
 				t.Errorf("%s is no record", i.Value)
 			}
-			if i.line < 1 || i.line > strings.Count(text, "\n")+1 {
+			if i.line < 1 || i.line > lines {
 				t.Errorf("line %d", i.line)
 			}
 		}

@@ -29,8 +29,9 @@ type Service interface {
 	// Session returns the session in which the agent works, "" for the database.
 	Session() string
 
-	// IsObject reports whether a name is the name of an object, not of a collection.
-	IsObject(name string) bool
+	// IsObject reports whether a name is the name of an object, not of a collection. It returns
+	// an error if it is neither.
+	IsObject(name string) (bool, error)
 
 	// ReviewURL returns what a person opens to commit a session.
 	ReviewURL() string
@@ -43,8 +44,20 @@ type Service interface {
 type Change struct {
 	Op         string          `json:"op" jsonschema:"create, update, replace or delete"`
 	Collection string          `json:"collection"`
-	ID         string          `json:"id,omitempty"`
+	ID         ID              `json:"id,omitempty"`
 	Record     json.RawMessage `json:"record,omitempty" jsonschema:"all fields of a new record, those that change in an update"`
+}
+
+// An ID is the id of a record as text. In JSON it may be a number, as in the record.
+type ID string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (id *ID) UnmarshalJSON(text []byte) error {
+	if text[0] == '-' || '0' <= text[0] && text[0] <= '9' {
+		*id = ID(text)
+		return nil
+	}
+	return json.Unmarshal(text, (*string)(id))
 }
 
 // Options say which tools there are.

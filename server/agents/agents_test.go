@@ -12,7 +12,7 @@ import (
 // A broken is a Service that panics.
 type broken struct{ Service }
 
-func (broken) IsObject(string) bool { return false }
+func (broken) IsObject(string) (bool, error) { return false, nil }
 
 func (broken) Do(string, string, any) (http.Header, []byte, error) { panic(http.ErrAbortHandler) }
 

@@ -86,7 +86,7 @@ func describe(s Service, in describeInput) (string, error) {
 
 type queryInput struct {
 	Collection string `json:"collection" jsonschema:"a collection or object"`
-	ID         string `json:"id,omitempty"`
+	ID         ID     `json:"id,omitempty"`
 	Where      string `json:"where,omitempty" jsonschema:"filters as in a URL: status=Canceled&price:gte=10&q=text"`
 	Sort       string `json:"sort,omitempty" jsonschema:"as in -price,title"`
 	Fields     string `json:"fields,omitempty" jsonschema:"as in id,driver.name"`
@@ -101,6 +101,14 @@ func query(s Service, in queryInput) (string, error) {
 	}
 	if in.Start < 0 {
 		return "", fmt.Errorf("start is %d: it must be 0 or more", in.Start)
+	}
+	most, err := limit(in.Limit)
+	if err != nil {
+		return "", err
+	}
+	isObject, err := s.IsObject(in.Collection) // other paths are not for this tool
+	if err != nil {
+		return "", err
 	}
 	q, err := url.ParseQuery(in.Where)
 	if err != nil {
@@ -117,14 +125,14 @@ func query(s Service, in queryInput) (string, error) {
 		}
 	}
 	path := "/" + url.PathEscape(in.Collection)
-	if in.ID != "" || s.IsObject(in.Collection) {
+	if in.ID != "" || isObject {
 		if in.ID != "" {
-			path += "/" + url.PathEscape(in.ID)
+			path += "/" + url.PathEscape(string(in.ID))
 		}
 		return text(s, http.MethodGet, path+"?"+q.Encode(), nil)
 	}
 	q.Set("_start", strconv.Itoa(in.Start))
-	q.Set("_limit", strconv.Itoa(limit(in.Limit)))
+	q.Set("_limit", strconv.Itoa(most))
 	var records []json.RawMessage
 	h, err := get(s, path+"?"+q.Encode(), &records)
 	if err != nil {
@@ -138,7 +146,13 @@ func query(s Service, in queryInput) (string, error) {
 	return head + "\n" + lines, nil
 }
 
-func limit(n int) int { return min(max(cmp.Or(n, usual), 1), most) }
+// limit returns how many records an agent gets that asks for n, 0 if it did not say.
+func limit(n int) (int, error) {
+	if n < 0 {
+		return 0, fmt.Errorf("limit is %d: it must be 1 or more", n)
+	}
+	return min(cmp.Or(n, usual), most), nil
+}
 
 type limitInput struct {
 	Limit int `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
@@ -151,12 +165,16 @@ type change struct {
 }
 
 func changes(s Service, in limitInput) (string, error) {
+	most, err := limit(in.Limit)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	if s.Session() != "" {
 		var all []change
 		_, err := get(s, "/_/sessions/"+s.Session()+"/changes", &all)
 		fmt.Fprintf(&b, "%d changes are not committed\n", len(all))
-		for _, c := range all[:min(len(all), limit(in.Limit))] {
+		for _, c := range all[:min(len(all), most)] {
 			c.write(&b)
 		}
 		return b.String(), err
@@ -166,7 +184,7 @@ func changes(s Service, in limitInput) (string, error) {
 		Changes              []change
 		Collections          map[string]int
 	}
-	_, err := get(s, "/_/changes?_limit="+strconv.Itoa(limit(in.Limit)), &revisions)
+	_, err = get(s, "/_/changes?_limit="+strconv.Itoa(most), &revisions)
 	for _, r := range revisions {
 		fmt.Fprintln(&b, strings.TrimSpace(strings.Join([]string{r.Rev, r.At, r.By, r.Session}, " ")))
 		for _, c := range r.Changes {
@@ -197,24 +215,28 @@ func check(s Service, _ struct{}) (string, error) {
 }
 
 type requestsInput struct {
-	ID     string `json:"id,omitempty"`
-	Failed bool   `json:"failed,omitempty" jsonschema:"only those that were refused or failed"`
-	Limit  int    `json:"limit,omitempty"`
+	ID     ID   `json:"id,omitempty"`
+	Failed bool `json:"failed,omitempty" jsonschema:"only those that were refused or failed"`
+	Limit  int  `json:"limit,omitempty"`
 }
 
 func requests(s Service, in requestsInput) (string, error) {
 	if in.ID != "" {
-		return text(s, http.MethodGet, "/_/requests/"+url.PathEscape(in.ID), nil)
+		return text(s, http.MethodGet, "/_/requests/"+url.PathEscape(string(in.ID)), nil)
+	}
+	most, err := limit(in.Limit)
+	if err != nil {
+		return "", err
 	}
 	var all []json.RawMessage
-	_, err := get(s, "/_/requests", &all)
+	_, err = get(s, "/_/requests", &all)
 	if in.Failed {
 		all = slices.DeleteFunc(all, func(r json.RawMessage) bool {
 			var x struct{ Status int }
 			return json.Unmarshal(r, &x) == nil && 0 < x.Status && x.Status < http.StatusBadRequest
 		})
 	}
-	lines, _ := list(all[:min(len(all), limit(in.Limit))])
+	lines, _ := list(all[:min(len(all), most)])
 	return cmp.Or(lines, "no requests"), err
 }
 

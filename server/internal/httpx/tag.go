@@ -32,20 +32,49 @@ func MatchTag(list []string, tag string, weak bool) string {
 			return tag
 		}
 		for value != "" {
-			value = strings.TrimLeft(value, " \t,")
-			rest, isWeak := strings.CutPrefix(value, "W/")
-			if !strings.HasPrefix(rest, `"`) {
+			sent, rest, ok := cutTag(value)
+			if !ok {
 				break
 			}
-			end := strings.IndexByte(rest[1:], '"')
-			if end < 0 {
-				break
+			strong, isWeak := strings.CutPrefix(sent, "W/")
+			if (strong == tag || plainTag(strong) == tag) && (weak || !isWeak) {
+				return strong
 			}
-			if sent := rest[:end+2]; (sent == tag || plainTag(sent) == tag) && (weak || !isWeak) {
-				return sent
-			}
-			value = rest[end+2:]
+			value = rest
 		}
 	}
 	return ""
+}
+
+// cutTag returns the first tag of a list, and the rest. It reports false if there is none, or
+// something other than a comma follows.
+func cutTag(list string) (tag, rest string, ok bool) {
+	list = strings.TrimLeft(list, " \t,")
+	quoted := strings.TrimPrefix(list, "W/")
+	if !strings.HasPrefix(quoted, `"`) {
+		return "", "", false
+	}
+	end := strings.IndexByte(quoted[1:], '"')
+	if end < 0 {
+		return "", "", false
+	}
+	n := len(list) - len(quoted) + end + 2
+	rest = strings.TrimLeft(list[n:], " \t")
+	return list[:n], rest, rest == "" || rest[0] == ','
+}
+
+// IsTagList reports whether values of If-Match or If-None-Match are well-formed: * alone, or
+// lists of tags.
+func IsTagList(values []string) bool {
+	if len(values) == 1 && strings.TrimSpace(values[0]) == "*" {
+		return true
+	}
+	for _, value := range values {
+		for ok := true; strings.Trim(value, " \t,") != ""; {
+			if _, value, ok = cutTag(value); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }
