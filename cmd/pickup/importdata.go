@@ -67,30 +67,65 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 		}
 		m.IDField = m.recording.IDMember
 	}
-	var store *filestore.Store
-	var server *client
-	if !isNew(m.path) || c.Target != "" { // a typing error makes no database
-		store, server, err = openOrAsk(ctx, e, m.path)
-	} else if !c.DryRun {
-		store, err = openFile(ctx, e, m.path, filestore.Options{Initial: initial(m.path)})
+	if isNew(m.path) && c.Target == "" { // a typing error makes no database
+		return m.create(ctx, e)
 	}
+	store, server, err := openOrAsk(ctx, e, m.path)
 	switch {
 	case err != nil:
 	case server != nil:
 		err = m.send(ctx, server)
-	case store == nil:
-		_, err = m.plan(database.NewSnapshot(nil, c.IDConvention.Options(nil)), math.MaxInt64)
 	default:
-		err = errors.Join(m.write(ctx, store), store.Close())
+		err = errors.Join(m.write(ctx, store, m.DryRun), store.Close())
 	}
 	if err != nil {
 		return err
 	}
+	return m.finish(e)
+}
+
+// create imports into a new file. It tries that in memory first, and leaves no file if the
+// import fails.
+func (m *dataImport) create(ctx context.Context, e *environment) error {
+	o := filestore.Options{Initial: initial(m.path), Ephemeral: true}
+	_, missing := os.Stat(m.path)
+	trial, err := openFile(ctx, e, m.path, o)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(m.write(ctx, trial, true), trial.Close())
+	if err != nil || m.faults != nil || m.DryRun {
+		return cmp.Or(err, m.finish(e))
+	}
+	o.Ephemeral = false
+	store, err := openFile(ctx, e, m.path, o)
+	if err != nil {
+		return err
+	}
+	left := o.Initial
+	err = errors.Join(m.write(ctx, store, false), store.Close())
+	if err == nil {
+		left, err = os.ReadFile(m.path)
+	}
+	if err == nil {
+		err = m.finish(e)
+	}
+	if err == nil || missing == nil {
+		return err
+	}
+	if text, failed := os.ReadFile(m.path); failed == nil && bytes.Equal(text, left) {
+		return errors.Join(err, os.Remove(m.path))
+	}
+	return err
+}
+
+// finish reports what was imported, or the faults, and writes the settings of a recording.
+func (m *dataImport) finish(e *environment) error {
 	for _, f := range m.faults {
 		fmt.Fprintln(e.stdout, f)
 	}
 	if len(m.faults) > 0 {
-		return fmt.Errorf("nothing was imported: %s in %s", spell.Count(len(m.faults), "fault"), c.Source)
+		return fmt.Errorf("nothing was imported: %s in %s", spell.Count(len(m.faults), "fault"), m.Source)
 	}
 	m.report(e.stdout)
 	if m.recording == nil {
@@ -134,8 +169,8 @@ func (m *dataImport) configure(e *environment) error {
 	return err
 }
 
-// write imports into the file, as one change.
-func (m *dataImport) write(ctx context.Context, store *filestore.Store) error {
+// write imports into the file, as one change, or tries it.
+func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bool) error {
 	db, err := openRuled(ctx, m.path, store, m.IDConvention)
 	if err != nil {
 		return err
@@ -145,7 +180,7 @@ func (m *dataImport) write(ctx context.Context, store *filestore.Store) error {
 		return err
 	}
 	change := db.Update
-	if m.DryRun {
+	if trial {
 		change = db.Preview
 	}
 	_, err = change(ctx, func(tx *database.Tx) error {
@@ -257,20 +292,31 @@ func (m *dataImport) plan(s *database.Snapshot, most int64) (parts []*source.Par
 	return parts, err
 }
 
-// read reads the source. A column of CSV is text if it is text in the database.
+// kindAt returns the kind of the values at a path of the records of a collection: the kind
+// that the rules allow, or a string if it is one in the database. Otherwise it returns 0.
+func kindAt(s *database.Snapshot, collection string, path []string) jsontext.Kind {
+	if kind := s.Schema().Member(collection).Scalar(path); kind != 0 {
+		return kind
+	}
+	for r := range s.All(collection) {
+		v := rawjson.At(r.Value, rawjson.Pointer(path...))
+		if v.Kind() == '"' {
+			return '"'
+		}
+		if v != nil {
+			break
+		}
+	}
+	return 0
+}
+
+// read reads the source.
 func (m *dataImport) read(s *database.Snapshot) (err error) {
 	ext := filepath.Ext(m.Source)
 	name := strings.TrimSuffix(filepath.Base(m.Source), ext)
 	switch strings.ToLower(ext) {
 	case ".csv", ".tsv":
-		m.items = source.CSV(name, m.text, func(path []string) bool {
-			for r := range s.All(name) {
-				if v := rawjson.At(r.Value, rawjson.Pointer(path...)); v != nil {
-					return v.Kind() == '"'
-				}
-			}
-			return false
-		}, func(line int, detail string) {
+		m.items = source.CSV(name, m.text, func(path []string) jsontext.Kind { return kindAt(s, name, path) }, func(line int, detail string) {
 			m.faults = append(m.faults, fmt.Sprintf("%s:%d: %s", m.Source, line, detail))
 		})
 	case ".har":

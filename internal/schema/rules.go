@@ -235,3 +235,43 @@ func typedIDs(all []*jsonschema.Schema) IDKind {
 	}
 	return AutoIDs
 }
+
+// Scalar returns the kind of strings, numbers or booleans ('t') at a path of a record,
+// 0 if the rules allow values of several of these kinds, or none.
+func (r *Rules) Scalar(path []string) jsontext.Kind {
+	path = slices.Clone(path)
+	r.CanonicalPath(path)
+	s := r.certain
+	for _, name := range path {
+		if s != nil {
+			s = s.members[name]
+		}
+	}
+	if s == nil {
+		return 0
+	}
+	left := []jsontext.Kind{'"', '0', 't'}
+	for _, part := range s.parts {
+		left = slices.DeleteFunc(left, func(kind jsontext.Kind) bool { return !allowsKind(part, kind) })
+	}
+	if len(left) != 1 {
+		return 0
+	}
+	return left[0]
+}
+
+// allowsKind reports whether the type, enum and const of a schema leave values of a kind.
+func allowsKind(sch *jsonschema.Schema, kind jsontext.Kind) bool {
+	names := map[jsontext.Kind][]string{'"': {"string"}, '0': {"number", "integer"}, 't': {"boolean"}}[kind]
+	if sch.Types != nil && !slices.ContainsFunc(sch.Types.ToStrings(), func(name string) bool { return slices.Contains(names, name) }) {
+		return false
+	}
+	isKind := func(v any) bool {
+		k := jsontext.Value(encode(v)).Kind()
+		return k == kind || k == 'f' && kind == 't'
+	}
+	if sch.Enum != nil && !slices.ContainsFunc(sch.Enum.Values, isKind) {
+		return false
+	}
+	return sch.Const == nil || isKind(*sch.Const)
+}

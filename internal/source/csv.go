@@ -22,12 +22,13 @@ import (
 // CSV returns the records of a CSV text for the collection called name. wrong is called for
 // each line that is wrong. The first line has the fields, from.city is the field city of
 // the object from, and a comma, a semicolon or a tab separates, or what a line as sep=;
-// before the first one names. A column is text unless all
-// of its values are numbers, or true and false, or if isText says so of its path. An
-// empty value is a missing field.
-func CSV(name string, text []byte, isText func(path []string) bool, wrong func(line int, detail string)) (items []*Item) {
+// before the first one names. kindOf returns the
+// kind of the values at a path: a string, a number, true or, if it is not known, 0. Then a
+// column is text unless all of its values are numbers, or true and false. An empty value is
+// a missing field.
+func CSV(name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string)) (items []*Item) {
 	t := readTable(text, wrong)
-	paths, plain := make([][]string, len(t.header)), make([]bool, len(t.header))
+	paths, kinds := make([][]string, len(t.header)), make([]jsontext.Kind, len(t.header))
 	for i, name := range t.header {
 		name = strings.TrimSpace(name)
 		paths[i] = strings.Split(name, ".")
@@ -42,20 +43,15 @@ func CSV(name string, text []byte, isText func(path []string) bool, wrong func(l
 			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
 			return nil
 		}
-		all := func(match *regexp.Regexp) bool {
-			return !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" && !match.MatchString(row[i]) })
+		if kinds[i] = kindOf(paths[i]); kinds[i] == 0 {
+			kinds[i] = t.kind(i)
 		}
-		plain[i] = (all(number) || all(boolean)) && !isText(paths[i])
 	}
 	for n, row := range t.rows {
 		value := jsontext.Value("{}")
 		for i, cell := range row {
-			switch {
-			case cell == "":
-			case plain[i]:
-				value = set(value, paths[i], []byte(strings.ToLower(cell)))
-			default:
-				value = set(value, paths[i], rawjson.AppendQuote(nil, cell))
+			if cell != "" {
+				value = set(value, paths[i], cellValue(cell, kinds[i]))
 			}
 		}
 		items = append(items, &Item{Field: name, Value: value, line: t.lines[n]})
@@ -65,6 +61,36 @@ func CSV(name string, text []byte, isText func(path []string) bool, wrong func(l
 	}
 	return items
 }
+
+// kind returns the kind of the values of a column as far as their text shows it.
+func (t *table) kind(column int) jsontext.Kind {
+	all := func(match *regexp.Regexp) bool {
+		return !slices.ContainsFunc(t.rows, func(row []string) bool {
+			return row[column] != "" && !match.MatchString(row[column])
+		})
+	}
+	if all(number) {
+		return '0'
+	}
+	if all(boolean) {
+		return 't'
+	}
+	return '"'
+}
+
+// cellValue returns the value of a cell: a string if its text is not of the kind.
+func cellValue(cell string, kind jsontext.Kind) jsontext.Value {
+	if m := anyNumber.FindStringSubmatch(cell); m != nil && kind == '0' {
+		return jsontext.Value(m[1] + m[2])
+	}
+	if kind == 't' && boolean.MatchString(cell) {
+		return jsontext.Value(strings.ToLower(cell))
+	}
+	return rawjson.AppendQuote(nil, cell)
+}
+
+// anyNumber matches numbers of JSON, also with leading zeros.
+var anyNumber = regexp.MustCompile(`^(-?)0*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$`)
 
 // A table is the text of a CSV file in cells.
 type table struct {

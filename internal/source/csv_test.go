@@ -20,6 +20,8 @@ func TestCSV(t *testing.T) {
 		{"a,b\n0,0.5\n1e5,+1\n", `{"a":"0","b":"0.5"} {"a":"1e5","b":"+1"}`},
 		{"a\n1234567890123456\n", `{"a":"1234567890123456"}`},
 		{"text\n1\n", `{"text":"1"}`},
+		{"n\n007\n-0012.50\n0\n00\n1e5\nx\n1 \n+1\n0x1\n", `{"n":7} {"n":-12.50} {"n":0} {"n":0} {"n":1e5} {"n":"x"} {"n":"1 "} {"n":"+1"} {"n":"0x1"}`},
+		{"ok\nTRUE\nfalse\n1\n", `{"ok":true} {"ok":false} {"ok":"1"}`},
 		{"\ufeffa;\"b,c,d\"\n1;2\n", `{"a":1,"b,c,d":2}`},
 		{"a,b\r1,2\r3,4\r", `{"a":1,"b":2} {"a":3,"b":4}`},
 		{"a,b\r1,\"x\ry\"\r3,4", `{"a":1,"b":"x\ry"} {"a":3,"b":"4"}`},
@@ -45,7 +47,7 @@ func TestCSV(t *testing.T) {
 		{"a\nx\xff\n", "2: this is not UTF-8: save the file as CSV UTF-8"},
 	} {
 		var got, wrong []string
-		for _, i := range CSV("name", []byte(test.text), isText, func(line int, detail string) {
+		for _, i := range CSV("name", []byte(test.text), kindOf, func(line int, detail string) {
 			wrong = append(wrong, fmt.Sprintf("%d: %s", line, detail))
 		}) {
 			got = append(got, string(i.Value))
@@ -60,7 +62,9 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-func isText(path []string) bool { return path[0] == "text" }
+func kindOf(path []string) jsontext.Kind {
+	return map[string]jsontext.Kind{"text": '"', "n": '0', "ok": 't'}[path[0]]
+}
 
 // FuzzCSV reads arbitrary texts: each record is an object of JSON with a line of the text,
 // or something is wrong.
@@ -70,7 +74,7 @@ func FuzzCSV(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		wrong, lines := 0, strings.Count(text, "\n")+strings.Count(text, "\r")+1
-		items := CSV("name", []byte(text), isText, func(line int, detail string) {
+		items := CSV("name", []byte(text), kindOf, func(line int, detail string) {
 			if wrong++; line < 1 || line > lines || detail == "" {
 				t.Errorf("line %d: %q", line, detail)
 			}
