@@ -50,6 +50,14 @@ type array struct {
 	tail        []byte                // the gap after the last element
 	foot        []byte                // the closing bracket
 	lastText    []byte                // of an emptied array: its text with the last element
+	odd         oddTail               // see there
+}
+
+// An oddTail is the gap after the last element before an append that joinGaps could not
+// revert. It returns when that element is the last one again.
+type oddTail struct {
+	last string // the key of the element before the gap, "" if the array was empty
+	text []byte
 }
 
 // An element of an array, with the gap before it.

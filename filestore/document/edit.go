@@ -172,6 +172,9 @@ func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
 		}
 		gap, tail = s.fill(a.tail, first, end)
 	}
+	if !bytes.Equal(joinGaps(gap, tail, a.elems.Len() == 0, true), a.tail) {
+		a.odd = oddTail{last: a.lastKey(), text: bytes.Clone(a.tail)}
+	}
 	s = s.at(gap, breaks(gap) == 0)
 	e.add(a, key, gap, s.lay(v, ex))
 	e.put(&a.tail, tail)
@@ -190,7 +193,19 @@ func (e *edit) removeElement(a *array, place int) {
 	if isFirst {
 		a.lastText = concat([]byte("["), old.text, a.tail, []byte("]"))
 	}
-	e.put(&a.tail, joinGaps(old.before(), a.tail, isFirst, true))
+	tail := joinGaps(old.before(), a.tail, isFirst, true)
+	if a.lastKey() == a.odd.last && sameTokens(tail, a.odd.text) {
+		tail = a.odd.text
+	}
+	e.put(&a.tail, tail)
+}
+
+// lastKey returns the key of the last element, "" if there is none.
+func (a *array) lastKey() string {
+	for _, e := range a.elems.Backward() {
+		return e.key
+	}
+	return ""
 }
 
 // near returns the elements around a place as examples, the nearest first.

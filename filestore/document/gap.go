@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"slices"
 
 	"pickup/internal/rawjson"
 )
@@ -74,6 +75,11 @@ func (s *gapScan) token(i int) {
 	}
 }
 
+// sameTokens reports whether two gaps are the same apart from white space.
+func sameTokens(a, b []byte) bool {
+	return slices.EqualFunc(bytes.Fields(a), bytes.Fields(b), bytes.Equal)
+}
+
 func isBlank(b []byte) bool { return len(bytes.Trim(b, spaces)) == 0 }
 
 // joinGaps joins the gaps before and after a removed item. first and last report
@@ -107,10 +113,10 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 	case ends && first && !last && a.breaks+a.comments+b.comments == 0:
 		// The next item moves up to the bracket.
 		return before
-	case ends:
-		return concat(bytes.TrimRight(before, spaces), after[b.first:])
 	case last:
 		return concat(bytes.TrimRight(before, spaces), after)
+	case ends:
+		return concat(bytes.TrimRight(before, spaces), after[b.first:])
 	}
 	return concat(before, bytes.TrimLeft(after, spaces))
 }
@@ -119,9 +125,12 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 // ends with a line break and indentation, after begins with a line break. Of the
 // blank lines on both sides the greater number stays, but none next to a bracket.
 func joinLines(before, after []byte, first, last bool) []byte {
-	top := before[:scanGap(before).end]
+	end := scanGap(before).end
+	if !first { // spaces at the end of the line of the item before stay
+		end = len(before) - len(bytes.TrimLeft(before[end:], spaces))
+	}
+	top, above := before[:end], before[end:]
 	bottom := bytes.TrimLeft(after, white)
-	above := before[len(top):]
 	below := after[:len(after)-len(bottom)]
 	switch {
 	case first && len(top) == 0 && len(bottom) == 0 && !last:
@@ -163,26 +172,24 @@ func withoutComma(gap []byte, s gapScan) []byte {
 // new item. sep is the separator to use: white space and one comma.
 func splitGap(gap, sep []byte) (before, after []byte) {
 	s, p := scanGap(gap), scanGap(sep)
-	line, rest := gap[:s.head], gap[s.first:] // the part of the item before, and the rest
+	line := gap[:s.head] // the part of the item before
+	if p.breaks > 0 && s.breaks > 0 {
+		line = gap[:s.first] // with the spaces at the end
+	}
+	rest := gap[len(line):]
 	noComma := withoutComma(sep, p)
 	if p.breaks > 0 {
 		noComma = bytes.TrimLeft(noComma, spaces)
 	}
-	inLine := s.comma >= 0 && s.comma < s.first
 	switch {
 	case p.breaks == 0 && s.open, p.breaks == 0 && s.breaks == 0 && s.comma >= 0:
 		// What follows on the line comes after the new item.
 		return sep, gap
-	case s.breaks == 0 && inLine:
-		return concat(line, noComma), concat([]byte(","), gap[s.head:])
-	case s.breaks == 0:
-		return concat(line, sep), gap[s.head:]
-	case inLine:
+	case s.comma >= 0 && s.comma < s.first:
 		return concat(line, noComma), concat([]byte(","), rest)
-	case commaFirst(sep, p), p.breaks == 0:
+	case s.breaks == 0, p.breaks == 0, commaFirst(sep, p):
 		return concat(line, sep), rest
-	}
-	if bytes.HasPrefix(line, []byte("  ")) {
+	case s.head > 0 && bytes.HasPrefix(line, []byte("  ")):
 		line = line[1:] // a comment keeps its column
 	}
 	return concat([]byte(","), line, noComma), rest

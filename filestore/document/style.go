@@ -97,7 +97,7 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 		first, _ = s.brackets('[')
 	}
 	if breaks(gap) > 0 {
-		end = concat(end[:scanGap(end).first], lastBreak(gap))
+		end = concat(bytes.TrimRight(end[:scanGap(end).first], spaces), lastBreak(gap))
 	}
 	head := gap[:scanGap(gap).end]
 	if len(head) == 0 {
