@@ -26,7 +26,7 @@
 // # Map
 //
 // Start at Store.Commit (store.go), Store.commit (transaction.go, also for several files of a
-// folder) and target.write (write.go). Store.mu guards the parts, each with a type of its own:
+// folder, with undo.go) and target.write (write.go). Store.mu guards the parts, each with a type of its own:
 //
 //	folder          a directory of files, one for a member   folder.go
 //	dataFile        a file and the contents from it          datafile.go

@@ -625,13 +625,13 @@ func TestEditFolder(t *testing.T) {
 	}
 }
 
-// TestHalfCommit deletes one of two files after a commit has changed the other. The commit is
-// in doubt: as a conflict it would be made again.
+// TestHalfCommit deletes one of two files after a commit has changed the other. The change is
+// undone, and the commit is a conflict.
 func TestHalfCommit(t *testing.T) {
 	dir := folderOf(t, map[string]string{"a.json": "[]\n", "b.json": "[]\n"})
 	o := folderWay(ways[0])
 	path := filepath.Join(dir, "b.json")
-	armed := false
+	armed := true
 	tapped := newTap(quick(o.sys), func(op, file string) error {
 		if armed && strings.Contains(text(t, filepath.Join(dir, "a.json")), "Ballet") {
 			armed = false
@@ -640,15 +640,14 @@ func TestHalfCommit(t *testing.T) {
 		return nil
 	})
 	o.sys = tapped.Calls
-	o.nap = func(time.Duration) {}
+	waited := time.Duration(0)
+	o.now = func() time.Time { return time.Now().Add(waited) }
+	o.nap = func(d time.Duration) { waited += d }
 	s := startFolder(t, dir, o)
-	value := []byte(`{"id":"1","title":"Ballet"}`)
-	armed = true
-	_, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: "a", ID: "1", Value: value}, {Collection: "b", ID: "1", Value: value}})
-	if !errors.Is(err, storage.ErrUnsure) || errors.Is(err, storage.ErrConflict) {
-		t.Errorf("a file of a commit is deleted halfway: %v, want ErrUnsure", err)
+	if _, err := s.Commit(t.Context(), s.rev, balletIn("a", "b")); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("a file of a commit is deleted halfway: %v, want ErrConflict", err)
 	}
-	if got := text(t, filepath.Join(dir, "a.json")); armed || !strings.Contains(got, "Ballet") {
+	if got := text(t, filepath.Join(dir, "a.json")); armed || got != "[]\n" {
 		t.Errorf("a.json has %s", got)
 	}
 }

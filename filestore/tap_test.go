@@ -41,10 +41,11 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 		return nil
 	}
 	t.Calls = disk.Calls{
-		Resolve: sys.Resolve,
-		List:    sys.List,
-		IsMount: sys.IsMount,
-		Watch:   sys.Watch,
+		Resolve:  sys.Resolve,
+		List:     sys.List,
+		IsMount:  sys.IsMount,
+		CanWrite: sys.CanWrite,
+		Watch:    sys.Watch,
 		Stat: func(p string) (os.FileInfo, error) {
 			if err := path("stat", p); err != nil {
 				return nil, err

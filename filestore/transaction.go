@@ -19,16 +19,18 @@ import (
 
 // A part is what a commit does to one file of a folder. A commit to several files, and one
 // that makes or removes a file, first writes a record: a line of JSON with the parts, their
-// new texts, and the checksum of all that. When it is durable the commit is decided, and a
-// crash or a disk that fails only delays it.
+// new and old texts, and the checksum of all that. When it is durable the commit is decided:
+// a crash or a disk that fails only delays it, and it is undone if a file cannot be written.
 type part struct {
 	Member   string
 	Old, New *checksum.Sum // of the contents; nil: no file
 	Size     int64         // of the new text
+	OldSize  int64         // of the old text; 0: it is not in the record
 
-	file    *dataFile // nil: it is not served
-	changes []storage.Change
-	next    *document.Document // nil: no file
+	file       *dataFile // nil: it is not served
+	changes    []storage.Change
+	base, next *document.Document // before and after; nil: no file
+	done       bool               // the file has next
 }
 
 const redoName = ".redo"
@@ -110,7 +112,7 @@ func (s *Store) plan(ctx context.Context, base storage.Rev, changes []storage.Ch
 func (s *Store) apply(p *part) (err error) {
 	changes := p.changes
 	if p.file != nil {
-		p.next = p.file.doc
+		p.base, p.next = p.file.doc, p.file.doc
 	}
 	if s.folder == nil {
 		p.next, err = p.next.Apply(changes)
@@ -176,9 +178,28 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 			if p.Old = new(p.file.known.Sum); p.file.real != s.fileOf(p.Member).real {
 				return false, fmt.Errorf("the file %s.json is a link, which can only be changed alone: %w", p.Member, storage.ErrInvalid)
 			}
+			p.OldSize = p.base.Size()
 		}
 		if p.next != nil {
 			p.New, p.Size = new(p.next.Sum()), p.next.Size()
+		}
+	}
+	// Remove files last: an undo gives a file its content back, and not always its owner.
+	slices.SortStableFunc(parts, func(p, q *part) int {
+		if (p.next == nil) == (q.next == nil) {
+			return 0
+		}
+		if p.next == nil {
+			return 1
+		}
+		return -1
+	})
+	// Check that the files can be written.
+	for _, p := range parts {
+		if p.file != nil && p.next != nil {
+			if err := p.file.checkWritable(); err != nil {
+				return false, err
+			}
 		}
 	}
 	// Make the record durable.
@@ -186,7 +207,8 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 		// Write each file in its way.
 		merged, err = s.complete(ctx, parts)
 	}
-	if err != nil && s.folder.half {
+	if err != nil && !s.undo(parts, err) {
+		s.folder.half = true
 		return false, fmt.Errorf("%w: a change of several files waits for the disk: %w", storage.ErrUnsure, err)
 	}
 	// Remove the record, or it would undo a later commit.
@@ -196,8 +218,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 	return merged, s.folder.refuse(err)
 }
 
-// complete writes the parts of a commit that is decided. It sets half if it has failed in the
-// middle.
+// complete writes the parts of a commit that is decided.
 func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err error) {
 	for i, p := range parts {
 		edited, err := s.completePart(ctx, p)
@@ -206,9 +227,9 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 			edited, err = s.completePart(ctx, p)
 		}
 		if err != nil {
-			s.folder.half = s.folder.half || i > 0 || errors.Is(err, storage.ErrUnsure)
 			return merged, err
 		}
+		p.done = true
 		merged = merged || edited
 	}
 	return merged, nil
@@ -229,13 +250,13 @@ func (s *Store) release(parts []*part) {
 // completePart writes one part. It merges an edit that was saved meanwhile. After a crash such
 // an edit wins, and what the commit would have made of it becomes a conflict copy.
 func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err error) {
-	f, base := p.file, (*document.Document)(nil)
+	f := p.file
 	if f != nil {
-		base = f.doc
+		before := f.doc
 		if err = f.look(); err != nil {
 			err = f.unusable(err)
 		} else if p.New != nil && f.known.Sum == *p.New {
-			f.doc = base // it is shown with the others
+			f.doc = before // it is shown with the others
 		}
 	} else {
 		f = s.fileOf(p.Member)
@@ -252,30 +273,47 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 		f.known, f.target.doc = disk.State{Sum: checksum.Of()}, p.next
 	}
 	is := func(sum *checksum.Sum) bool { return absent == (sum == nil) && (absent || f.known.Sum == *sum) }
-	switch {
-	case is(p.New) && !f.unsynced:
-	case p.next == nil && is(p.Old):
+	if is(p.New) && !f.unsynced {
+		return false, nil
+	}
+	if p.next == nil && is(p.Old) {
 		return false, f.refuse(f.unlink())
-	case p.next == nil: // the edit is newer
+	}
+	if p.next == nil { // the edit is newer
 		return true, nil
-	case is(p.Old) || is(p.New):
+	}
+	if is(p.Old) || is(p.New) {
 		return false, f.write(p.next)
-	case base != nil && base != f.doc:
-		next, edit := p.next, f.doc
-		m, err := document.Merge(base, next, edit)
-		if err == nil {
-			next = m.Ours
-		}
-		if (err != nil || len(m.Conflicts) > 0) && !f.saveConflictCopy(edit.Bytes(), "an edit of %s that changed what was written at the same moment") {
-			return false, f.refuse(errUnkept)
-		}
-		return true, f.write(next)
-	case p.changes != nil: // another program has made the file
+	}
+	if err := f.prepare(); err != nil {
+		return false, err
+	}
+	if p.base != nil && s.folder.opened && !absent {
+		return true, f.mergePart(p)
+	}
+	if p.changes != nil { // another program has made the file, or removed it
 		return false, errMovedOn
-	case !f.saveConflictCopy(p.next.Bytes(), "a write to %s that was interrupted, and would undo an edit,"):
+	}
+	if !f.saveConflictCopy(p.next.Bytes(), "a write to %s that was interrupted, and would undo an edit,") {
 		return false, f.refuse(errUnkept)
 	}
 	return false, nil
+}
+
+// mergePart writes p merged with an edit of the file. What an edit has changed that the commit
+// changes, too, becomes a conflict copy.
+func (f *dataFile) mergePart(p *part) error {
+	next, edit := p.next, f.doc
+	m, err := document.Merge(p.base, next, edit)
+	if err == nil {
+		next = m.Ours
+	}
+	if err != nil || len(m.Conflicts) > 0 {
+		if !f.saveConflictCopy(edit.Bytes(), "an edit of %s that changed what was written at the same moment") {
+			return f.refuse(errUnkept)
+		}
+	}
+	return f.write(next)
 }
 
 var errUnkept = errors.New("a conflict copy cannot be written")
@@ -319,6 +357,9 @@ func (s *Store) writeRecord(parts []*part) error {
 	for _, p := range parts {
 		if p.next != nil {
 			record = append(record, p.next.Runs()...)
+		}
+		if p.base != nil {
+			record = append(record, p.base.Runs()...)
 		}
 	}
 	record = append(record, []byte(checksum.Of(record...).String()))
@@ -364,37 +405,59 @@ func (s *Store) readRecord() (parts []*part, err error) {
 	}
 	for _, p := range parts {
 		path := filepath.Join(s.folder.dir(), p.Member+".json")
-		if real, err := s.o.sys.Resolve(path); err != nil || real != path || refusedName(p.Member) != "" || p.Size < 0 || p.Size > int64(len(rest)) {
+		if real, err := s.o.sys.Resolve(path); err != nil || real != path || refusedName(p.Member) != "" {
 			return nil, fmt.Errorf("%q is not the name of a file in this folder", p.Member)
 		}
+		text := func(size int64) (doc *document.Document, err error) {
+			if size < 0 || size > int64(len(rest)) {
+				return nil, fmt.Errorf("it has no %d bytes for %s.json", size, p.Member)
+			}
+			doc, err = document.ParseMember(p.Member, p.Member+".json", rest[:size:size], s.o.ids, nil)
+			rest = rest[size:]
+			return doc, err
+		}
 		if p.New != nil {
-			if p.next, err = document.ParseMember(p.Member, p.Member+".json", rest[:p.Size:p.Size], s.o.ids, nil); err != nil {
+			if p.next, err = text(p.Size); err != nil {
 				return nil, err
 			}
 		}
-		p.file, rest = s.find(p.Member), rest[p.Size:]
+		if p.OldSize != 0 {
+			if p.base, err = text(p.OldSize); err != nil {
+				return nil, err
+			}
+		}
+		p.file = s.find(p.Member)
 	}
 	return parts, nil
 }
 
-// redo completes the commit in the record of the folder, if there is one.
+// redo completes the commit in the record of the folder, if there is one, or undoes it if a
+// file of it cannot be written.
 func (s *Store) redo(ctx context.Context) error {
 	parts, err := s.readRecord()
 	if err != nil {
 		return fmt.Errorf("%w: cannot complete the change of several files in %s: %w", storage.ErrReadOnly, filepath.Join(s.path, ".pickup"+redoName), disk.Cause(err))
 	}
 	defer s.release(parts)
-	if _, err = s.complete(ctx, parts); err == nil {
-		err = s.dropRecord()
+	_, why := s.complete(ctx, parts)
+	if why != nil && !isAny(why, storage.ErrReadOnly, storage.ErrFull) {
+		return why
 	}
-	if err != nil {
+	if why != nil && !s.undo(parts, why) {
+		return why
+	}
+	if err := s.dropRecord(); err != nil {
 		return err
 	}
-	if len(parts) > 0 {
+	if why != nil {
+		s.folder.warn("a change of several files of %s that was interrupted has been undone: %v", s.path, why)
+	} else if len(parts) > 0 {
 		s.folder.warn("a change of several files of %s that was interrupted has been completed", s.path)
 	}
 	if s.folder.opened {
-		s.show(parts)
+		if why == nil {
+			s.show(parts)
+		}
 		s.editedLocked()
 	}
 	return nil

@@ -83,6 +83,19 @@ func (t *target) checkHeld() error {
 	return t.o.sys.Close(f)
 }
 
+// checkWritable returns why the file cannot be written, as far as can be found out without
+// changing it. It does not touch the disk if the permissions and the free space suffice.
+func (t *target) checkWritable() error {
+	err := t.prepare()
+	if err == nil && t.hasRoom(t.isInPlace()) != nil {
+		err = t.tryWrite()
+	}
+	if err != nil {
+		t.noteWrite(err)
+	}
+	return err
+}
+
 // hasRoom returns why a document of the same size cannot be written, as far as the
 // permissions and the free space show. In place the record needs the space, too.
 func (t *target) hasRoom(inPlace bool) error {
