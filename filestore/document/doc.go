@@ -15,8 +15,9 @@
 //   - gap.go splits and joins gaps (white space, comments and a comma) and chooses
 //     the gap before a new item.
 //
-// threeway.go merges two edits of a document: comments.go merges what belongs to their
-// items, renumbered.go finds records with other ids, markers.go writes conflicts with
+// threeway.go merges two edits of a document: mergelist.go merges lists by the keys of
+// their items, elements.go finds keys for elements without ids, comments.go merges what
+// belongs to items, renumbered.go finds records with other ids, markers.go writes conflicts with
 // git's markers. conflicts.go describes these when a text with them is parsed.
 //
 // locate.go finds the line and column of a value.

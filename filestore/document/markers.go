@@ -118,7 +118,7 @@ func (t *markedText) item(path []string, ours, theirs *item) {
 	t.write(ours.gap, theirs.gap)
 	t.write(ours.label, theirs.label)
 	if !bytes.Equal(ours.value, theirs.value) && len(path) <= deepLevel && !t.whole[rawjson.Pointer(path...)] {
-		if o, h := ours.list(), theirs.list(); o.mixes(h) && slices.Equal(order(o, h, h), order(h, o, o)) {
+		if o, h := ours.list(), theirs.list(); o.mixes(h) && slices.Equal(commonKeys(o, h, h), commonKeys(h, o, o)) {
 			open, end := []byte{o.open}, []byte{rawjson.Closing(o.open)}
 			t.write(open, open)
 			t.items(path, o, h)

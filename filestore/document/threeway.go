@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pickup/internal/rawjson"
@@ -153,22 +152,26 @@ func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
 	return m.conflict(path, "both changed the comments "+where, o, t)
 }
 
-// value merges the value of an item. b has none if both edits added it.
-func (m *merger) value(path []string, b, o, t *item, s style) []byte {
-	if edited, ok := pick(bytes.Equal, b.value, o.value, t.value); ok {
+// value merges the value of an item. base has none if both edits added it.
+func (m *merger) value(path []string, base, ours, theirs *item, s style) []byte {
+	if edited, ok := pick(bytes.Equal, base.value, ours.value, theirs.value); ok {
 		return edited
 	}
-	lb, lo, lt := b.list(), o.list(), t.list()
-	if b.value == nil {
-		*lb = list{open: lo.open, keyed: lo.keyed}
+	baseList, ourList, theirList := base.list(), ours.list(), theirs.list()
+	if base.value == nil {
+		*baseList = list{open: ourList.open, keyed: ourList.keyed}
 	}
-	if s.level <= deepLevel && (lo.mixes(lt) && lo.mixes(lb) || b.value != nil && nameElements(lb, lo, lt)) {
-		return m.list(path, lb, lo, lt, s)
+	keyed := ourList.mixes(theirList) && ourList.mixes(baseList)
+	if s.level <= deepLevel && (keyed || base.value != nil && keyElements(baseList, ourList, theirList)) {
+		return m.list(path, baseList, ourList, theirList, s)
 	}
-	if edited, ok := pick(sameText, b.value, o.value, t.value); ok {
+	if edited, ok := pick(sameText, base.value, ours.value, theirs.value); ok {
 		return edited
 	}
-	return m.conflict(path, "both changed it", o.value, t.value)
+	if equal(ours.value, theirs.value) {
+		return ours.value
+	}
+	return m.conflict(path, "both changed it", ours.value, theirs.value)
 }
 
 // list returns the value of an item as a list. The keys of its items are names, or the
@@ -203,92 +206,6 @@ func (a *array) list() *list {
 	return l
 }
 
-// list merges lists whose items have keys.
-func (m *merger) list(path []string, b, o, t *list, s style) []byte {
-	// x is the list that is changed, y has the changes.
-	x, y, swapped := o, t, false
-	switch sb, so, st := order(b, o, t), order(o, b, t), order(t, b, o); {
-	case slices.Equal(so, sb):
-		swapped = m.relaid || !slices.Equal(st, sb)
-	case !slices.Equal(st, sb) && !slices.Equal(st, so) && o.open == '[':
-		m.conflict(path, "both changed the order", nil, nil)
-		swapped = m.theirs
-	}
-	if swapped {
-		x, y = t, o
-	}
-	r := &list{open: x.open, items: slices.Clone(x.items), tail: x.tail}
-	for i := 0; i <= len(x.items); i++ { // gaps between the same items in all three
-		before := x.key(i - 1)
-		bi, yi := b.place(x.key(i)), y.place(x.key(i))
-		if bi >= 0 && yi >= 0 && b.key(bi-1) == before && y.key(yi-1) == before && bytes.Equal(*r.gap(i), *b.gap(bi)) {
-			*r.gap(i) = *y.gap(yi)
-		}
-	}
-	cb, cx, cy := b.owned(), x.owned(), y.owned()
-	known := cb.count()
-	s = s.in(x)
-	dropped := func(it *item, comments commentMap, byTheirs bool) bool { // from one side, the other deleted it
-		was := b.item(it.key)
-		return was != nil && (sameText(was.value, it.value) && !comments.hasNew(it.key, known) || m.deleted(append(path, it.key), byTheirs))
-	}
-	gone := make(map[string]bool)
-	for i := range x.items {
-		it, yi := &x.items[i], y.item(x.items[i].key)
-		bi := cmp.Or(b.item(it.key), new(item))
-		if yi != nil && bytes.Equal(it.value, yi.value) && bytes.Equal(it.label, yi.label) {
-			continue
-		}
-		at := append(path, it.key)
-		oi, ti := it, yi
-		if swapped {
-			oi, ti = yi, it
-		}
-		switch {
-		case yi == nil:
-			gone[it.key] = dropped(it, cx, !swapped)
-		case bi.value == nil && x.open == '[' && !sameText(it.value, yi.value):
-			r.items[i].value = m.conflict(at, "both added it", oi.value, ti.value)
-		case m.movedTo(at) != "" && !sameText(bi.value, it.value) && !sameText(bi.value, yi.value) && !sameText(it.value, yi.value):
-			r.items[i].value = m.conflict(at, "both changed it, and "+m.movedTo(at), oi.value, ti.value)
-		default:
-			r.items[i].value = m.value(at, bi, oi, ti, s.at(it.gap, s.flat))
-			r.items[i].label = m.around(at, "in front of the value", bi.label, oi.label, ti.label)
-		}
-	}
-	added := make(map[int][]item) // by the index in x of the item that they come before
-	next := func(i int) int {     // ours first
-		for !swapped && i < len(x.items) && y.item(x.items[i].key) == nil {
-			i++
-		}
-		return i
-	}
-	place := next(0)
-	for _, it := range y.items {
-		if i := x.place(it.key); i >= 0 {
-			place = next(i + 1)
-		} else if !dropped(&it, cy, swapped) {
-			added[place] = append(added[place], it)
-		}
-	}
-	if len(added) > 0 {
-		s := s.in(r)
-		ex := examples(nothing).elements(x, len(x.items), len(x.items))
-		r.insert(added, s, func(it *item) {
-			if m.lay && len(commentsIn(it.value)) == 0 {
-				it.value = s.at(it.gap, s.flat).lay(plain(it.value), ex)
-			}
-		})
-	}
-	if len(gone) > 0 {
-		r.remove(func(i int) bool { return gone[r.items[i].key] })
-	}
-	if len(cb)+len(cx)+len(cy) > 0 {
-		r.setComments(cb, cx, cy, x, y, s)
-	}
-	return r.text()
-}
-
 // movedTo says what id a record seems to have now on either side, "" if it is the same.
 func (m *merger) movedTo(path []string) string {
 	return cmp.Or(m.moved[0][rawjson.Pointer(path...)], m.moved[1][rawjson.Pointer(path...)])
@@ -305,59 +222,14 @@ func (m *merger) deleted(path []string, byTheirs bool) bool {
 	return m.theirs == byTheirs
 }
 
-// order returns the keys that are in all three lists, in the order of l.
-func order(l, b, c *list) (keys []string) {
-	for _, it := range l.items {
-		if b.place(it.key) >= 0 && c.place(it.key) >= 0 {
-			keys = append(keys, it.key)
-		}
-	}
-	return keys
-}
-
-// nameElements gives keys to the elements of arrays that have no ids. It reports false if
-// the edits are not in different places.
-func nameElements(b, o, t *list) bool {
-	of, ol := changedRange(b, o)
-	tf, tl := changedRange(b, t)
-	n := len(b.items)
-	if b.open != '[' || o.open != '[' || t.open != '[' || ol > tf && tl > of || b.comments()+o.comments()+t.comments() > 0 {
-		return false
-	}
-	// An element that a side has not changed has its index in the base for a key.
-	name := func(l *list, from, to int, side string) {
-		seen := make(map[string]int)
-		for i := range l.items {
-			it := &l.items[i]
-			switch fromEnd := len(l.items) - i; {
-			case i < from:
-				it.key = strconv.Itoa(i)
-			case fromEnd <= n-to:
-				it.key = strconv.Itoa(n - fromEnd)
-			case of == ol && tf == tl && of == tf: // what both inserted is there once
-				text := string(rawjson.Compact(plain(it.value)))
-				seen[text]++
-				it.key = "=" + strconv.Itoa(seen[text]) + text
-			default:
-				it.key = side + strconv.Itoa(i)
-			}
-		}
-	}
-	name(b, n, n, "")
-	name(o, of, ol, "ours")
-	name(t, tf, tl, "theirs")
-	return true
-}
-
-// changedRange returns which elements of b are not in l, from a common beginning to a
-// common end.
-func changedRange(b, l *list) (from, to int) {
-	_, head, foot := rawjson.Partners(b.values(), l.values(), "")
-	return head, len(b.items) - foot
-}
-
 // sameText reports whether two values are the same but for white space and trailing
 // commas. Comments count.
 func sameText(a, b []byte) bool {
 	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
+}
+
+// equal reports whether two values are equal but for their spelling and the order of
+// fields. Comments count.
+func equal(a, b []byte) bool {
+	return sameText(a, b) || slices.Equal(commentsIn(a), commentsIn(b)) && rawjson.Equal(plain(a), plain(b))
 }

@@ -6,6 +6,7 @@
 //   - pointer.go follows JSON Pointers and finds lines and columns;
 //   - edit.go compacts values, sets fields and applies merge patches;
 //   - merge.go keeps the order of fields in a value that replaces another;
+//   - align.go finds the edits that turn an array into another;
 //   - equal.go and number.go compare values, numbers exactly;
 //   - commented.go reads text with comments and trailing commas;
 //   - text.go has what error messages say about values.

@@ -1,0 +1,205 @@
+package document
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// A listMerge merges lists whose items have keys. The result is one side's list with the
+// changes of the other side.
+type listMerge struct {
+	*merger
+	path               []string
+	base, ours, theirs *list
+
+	kept, other *list // the list that is changed, and the one with the changes
+	keepsTheirs bool
+	ordered     bool // the items of all lists are in the same order
+
+	comments struct{ base, kept, other commentMap }
+	known    map[string]int // the number of comments of the base by their texts
+}
+
+// list merges lists whose items have keys.
+func (m *merger) list(path []string, base, ours, theirs *list, s style) []byte {
+	l := &listMerge{merger: m, path: path, base: base, ours: ours, theirs: theirs}
+	l.chooseOrder()
+	l.comments.base = base.owned()
+	l.comments.kept = l.kept.owned()
+	l.comments.other = l.other.owned()
+	l.known = l.comments.base.count()
+	s = s.in(l.kept)
+
+	result := &list{open: l.kept.open, items: slices.Clone(l.kept.items), tail: l.kept.tail}
+	l.mergeGaps(result)
+	deleted := l.mergeItems(result, s)
+	l.insertAdded(result, s)
+	if len(deleted) > 0 {
+		result.remove(func(i int) bool { return deleted[result.items[i].key] })
+	}
+	if len(l.comments.base)+len(l.comments.kept)+len(l.comments.other) > 0 {
+		result.setComments(l.comments.base, l.comments.kept, l.comments.other, l.kept, l.other, s)
+	}
+	return result.text()
+}
+
+// chooseOrder keeps the list with the order or the layout of the result.
+func (l *listMerge) chooseOrder() {
+	base := commonKeys(l.base, l.ours, l.theirs)
+	ours := commonKeys(l.ours, l.base, l.theirs)
+	theirs := commonKeys(l.theirs, l.base, l.ours)
+	oursMoved, theirsMoved := !slices.Equal(ours, base), !slices.Equal(theirs, base)
+	l.ordered = !oursMoved && !theirsMoved
+	if !oursMoved {
+		l.keepsTheirs = l.relaid || theirsMoved
+	} else if theirsMoved && l.ours.open == '[' && !slices.Equal(theirs, ours) {
+		l.conflict(l.path, "both changed the order", nil, nil)
+		l.keepsTheirs = l.merger.theirs
+	}
+	l.kept, l.other = l.ours, l.theirs
+	if l.keepsTheirs {
+		l.kept, l.other = l.theirs, l.ours
+	}
+}
+
+// commonKeys returns the keys that are in all three lists, in the order of l.
+func commonKeys(l, b, c *list) (keys []string) {
+	for _, it := range l.items {
+		if b.place(it.key) >= 0 && c.place(it.key) >= 0 {
+			keys = append(keys, it.key)
+		}
+	}
+	return keys
+}
+
+// mergeGaps takes the gaps that only the other side changed, between items that are
+// neighbors in all three lists.
+func (l *listMerge) mergeGaps(result *list) {
+	for i := 0; i <= len(l.kept.items); i++ {
+		before := l.kept.key(i - 1)
+		inBase, inOther := l.base.place(l.kept.key(i)), l.other.place(l.kept.key(i))
+		neighbors := inBase >= 0 && inOther >= 0 && l.base.key(inBase-1) == before && l.other.key(inOther-1) == before
+		if neighbors && bytes.Equal(*result.gap(i), *l.base.gap(inBase)) {
+			*result.gap(i) = *l.other.gap(inOther)
+		}
+	}
+}
+
+// mergeItems merges the items of the kept list with those of the other one. It returns the
+// keys of the items to delete.
+func (l *listMerge) mergeItems(result *list, s style) (deleted map[string]bool) {
+	deleted = make(map[string]bool)
+	for i := range l.kept.items {
+		kept := &l.kept.items[i]
+		other := l.other.item(kept.key)
+		if other == nil {
+			deleted[kept.key] = l.deletes(kept, l.comments.kept, !l.keepsTheirs)
+		} else if !bytes.Equal(kept.value, other.value) || !bytes.Equal(kept.label, other.label) {
+			ours, theirs := kept, other
+			if l.keepsTheirs {
+				ours, theirs = other, kept
+			}
+			l.mergeItem(&result.items[i], ours, theirs, s)
+		}
+	}
+	return deleted
+}
+
+// mergeItem merges an item that both sides have.
+func (l *listMerge) mergeItem(result, ours, theirs *item, s style) {
+	path := append(l.path, ours.key)
+	base := cmp.Or(l.base.item(ours.key), new(item))
+	if base.value == nil && l.kept.open == '[' && !equal(ours.value, theirs.value) {
+		result.value = l.conflict(path, "both added it", ours.value, theirs.value)
+		return
+	}
+	oneChanged := sameText(base.value, ours.value) || sameText(base.value, theirs.value)
+	if now := l.movedTo(path); now != "" && !oneChanged && !equal(ours.value, theirs.value) {
+		result.value = l.conflict(path, "both changed it, and "+now, ours.value, theirs.value)
+		return
+	}
+	result.value = l.value(path, base, ours, theirs, s.at(result.gap, s.flat))
+	result.label = l.around(path, "in front of the value", base.label, ours.label, theirs.label)
+}
+
+// deletes reports whether to delete an item of one side that the other side, theirs if
+// byTheirs is set, does not have.
+func (l *listMerge) deletes(it *item, comments commentMap, byTheirs bool) bool {
+	was := l.base.item(it.key)
+	if was == nil {
+		return false // it is new
+	}
+	if sameText(was.value, it.value) && !comments.hasNew(it.key, l.known) {
+		return true
+	}
+	return l.deleted(append(l.path, it.key), byTheirs)
+}
+
+// insertAdded inserts the items that only the other side has.
+func (l *listMerge) insertAdded(result *list, s style) {
+	added := l.added()
+	if len(added) == 0 {
+		return
+	}
+	s = s.in(result)
+	ex := examples(nothing).elements(l.kept, len(l.kept.items), len(l.kept.items))
+	result.insert(added, s, func(it *item) {
+		if l.lay && len(commentsIn(it.value)) == 0 {
+			it.value = s.at(it.gap, s.flat).lay(plain(it.value), ex)
+		}
+	})
+}
+
+// added returns the items that only the other side has by the index of the kept item that
+// they come before. They follow the item that they follow on the other side, and where
+// both sides have added items those of ours are first.
+func (l *listMerge) added() map[int][]item {
+	added := make(map[int][]item)
+	keptSlots, otherSlots := l.slots(l.kept), l.slots(l.other)
+	place := 0
+	for n, it := range l.other.items {
+		if i := l.kept.place(it.key); i >= 0 {
+			if i++; i > place || !l.ordered {
+				place = i
+			}
+			continue
+		}
+		if l.deletes(&it, l.comments.other, l.keepsTheirs) {
+			continue
+		}
+		for place < len(l.kept.items) && l.precedes(place, keptSlots[place], otherSlots[n]) {
+			place++
+		}
+		added[place] = append(added[place], it)
+	}
+	return added
+}
+
+// precedes reports whether the item at i in the kept list, in slot, comes before an added
+// item in the slot of the other list.
+func (l *listMerge) precedes(i, slot, other int) bool {
+	if slot != other {
+		return slot < other
+	}
+	return !l.keepsTheirs && l.other.place(l.kept.items[i].key) < 0
+}
+
+// slots returns, for each item of a side, its place among the items of the base: an odd
+// number, or the even number before the next item that the base has. If the orders differ
+// all are 0.
+func (l *listMerge) slots(side *list) []int {
+	slots := make([]int, len(side.items))
+	if !l.ordered {
+		return slots
+	}
+	next := 2 * len(l.base.items)
+	for i, it := range slices.Backward(side.items) {
+		slots[i] = next
+		if at := l.base.place(it.key); at >= 0 {
+			slots[i] = 2*at + 1
+			next = 2 * at
+		}
+	}
+	return slots
+}

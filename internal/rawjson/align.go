@@ -1,0 +1,108 @@
+package rawjson
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// An Edit replaces the elements From to To of an array by the elements At to End of
+// another array.
+type Edit struct{ From, To, At, End int }
+
+// maxAligned limits the time that Edits takes, which is the product of the lengths of
+// what differs.
+const maxAligned = 1 << 20
+
+// Edits returns the edits that turn the array old into v, in order. Between two edits is
+// at least one element that both arrays have, apart from white space. As many elements as
+// possible stay. If a long part of the arrays differs, that part is one edit.
+func Edits(old, v []jsontext.Value) (edits []Edit) {
+	a, b := numberTexts(old, v)
+	head, foot := commonEnds(a, b)
+	a = a[head : len(a)-foot]
+	b = b[head : len(b)-foot]
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	if len(a)*len(b) > maxAligned {
+		return []Edit{{head, head + len(a), head, head + len(b)}}
+	}
+	scores := scoreAlignments(a, b)
+	i, j := 0, 0
+	open := Edit{head, head, head, head}
+	for i < len(a) || j < len(b) {
+		rest := scores[i][j]
+		if i < len(a) && j < len(b) && a[i] == b[j] && rest == scores[i+1][j+1]+scoreOfSame(a, b) {
+			if open.From < open.To || open.At < open.End {
+				edits = append(edits, open)
+			}
+			i++
+			j++
+			open = Edit{head + i, head + i, head + j, head + j}
+			continue
+		}
+		paired := i < len(a) && j < len(b) && a[i] != b[j] && rest == scores[i+1][j+1]+1
+		skipped := i < len(a) && rest == scores[i+1][j]
+		if paired || skipped {
+			i++
+		}
+		if paired || !skipped {
+			j++
+		}
+		open.To = head + i
+		open.End = head + j
+	}
+	return append(edits, open)
+}
+
+// scoreAlignments returns the score of the best alignment of a[i:] and b[j:] at [i][j]: the
+// most equal elements count first, then the most elements with another one in their place.
+func scoreAlignments(a, b []int) [][]int32 {
+	scores := make([][]int32, len(a)+1)
+	for i := range scores {
+		scores[i] = make([]int32, len(b)+1)
+	}
+	same := scoreOfSame(a, b)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			both := scores[i+1][j+1] + 1
+			if a[i] == b[j] {
+				both = scores[i+1][j+1] + same
+			}
+			scores[i][j] = max(both, scores[i+1][j], scores[i][j+1])
+		}
+	}
+	return scores
+}
+
+// scoreOfSame returns the score of two equal elements, which is more than that of all
+// others together.
+func scoreOfSame(a, b []int) int32 { return int32(min(len(a), len(b)) + 1) }
+
+// numberTexts returns a number for each element. Equal texts have the same number.
+func numberTexts(a, b []jsontext.Value) (ofA, ofB []int) {
+	numbers := make(map[string]int)
+	number := func(list []jsontext.Value) []int {
+		all := make([]int, len(list))
+		for i, v := range list {
+			text := string(Compact(v))
+			n, known := numbers[text]
+			if !known {
+				n = len(numbers)
+				numbers[text] = n
+			}
+			all[i] = n
+		}
+		return all
+	}
+	return number(a), number(b)
+}
+
+// commonEnds returns how many elements are equal at the start and at the end.
+func commonEnds(a, b []int) (head, foot int) {
+	least := min(len(a), len(b))
+	for head < least && a[head] == b[head] {
+		head++
+	}
+	for foot < least-head && a[len(a)-1-foot] == b[len(b)-1-foot] {
+		foot++
+	}
+	return head, foot
+}
