@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -185,18 +186,22 @@ func (req *request) sessionChanges(x *session) error {
 // commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
 // session to the database. The session goes on from there.
 func (req *request) commitSession(x *session) error {
-	if err := req.readNothing(); err != nil {
+	take, err := req.readTake()
+	if err != nil {
 		return err
 	}
 	x.commit.Lock()
 	defer x.commit.Unlock()
 	base, now := x.db.Baseline(), x.db.Snapshot()
 	var changes []database.Change
-	_, err := req.updateList("", func(tx *database.Tx) (err error) {
+	_, err = req.updateList("", func(tx *database.Tx) (err error) {
 		tx.From(x.name)
-		changes, err = tx.Adopt(base, now)
+		changes, err = tx.Adopt(base, now, take)
 		return err
 	})
+	if conflict, ok := errors.AsType[*database.ConflictError](err); ok && take == database.TakeNeither {
+		conflict.Detail += ` "take": "session" or "database" in the body decides for one side.`
+	}
 	if err != nil {
 		return err
 	}
@@ -204,4 +209,18 @@ func (req *request) commitSession(x *session) error {
 		x.db.SetBaseline(now)
 	}
 	return req.sendChanges("session", x.name, changes)
+}
+
+// readTake reads the field "take" of a body.
+func (req *request) readTake() (database.Take, error) {
+	body, err := req.readMembers("take")
+	if err != nil || body == nil {
+		return database.TakeNeither, err
+	}
+	text, _ := rawjson.Text(body["take"])
+	take := database.Take(text)
+	if body["take"] != nil && take != database.TakeFork && take != database.TakeDatabase {
+		return "", problem.WrongShapeAt("/take", `the value of take must be "session" or "database"`)
+	}
+	return take, nil
 }

@@ -246,7 +246,7 @@ func TestEditConflict(t *testing.T) {
 		rev := edited(s, db, `{"c":[{"id":1,"n":1},{"id":2,"n":1}]}`)
 		patched(t, db, `[{"op":"replace","path":"/c/0/n","value":3}]`)
 		var conflict *database.ConflictError
-		if err := undo(t, db, rev); !errors.As(err, &conflict) || len(conflict.Changed) != 1 || conflict.Changed[0].Name() != "c/1" {
+		if err := undo(t, db, rev); !errors.As(err, &conflict) || len(conflict.Changed) != 1 || conflict.Changed[0].ID != "1" {
 			t.Errorf("%v: %+v", err, conflict)
 		}
 		if err := undo(t, db, rev, database.Change{Collection: "c", ID: "2"}); err != nil {

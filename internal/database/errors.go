@@ -41,8 +41,15 @@ func (e *FaultError) Error() string {
 
 // A ConflictError reports that a change cannot be made because of other changes since then.
 type ConflictError struct {
-	Detail  string   // a sentence
-	Changed []Change // the elements that are in the way; only their names are set
+	Detail  string // a sentence
+	Changed []Conflict
+}
+
+// A Conflict is an element that is in the way.
+type Conflict struct {
+	Collection string
+	ID         string   // as Record.ID; "": the top-level field as a whole
+	Fields     []string // that both sides have changed; nil: the element as a whole
 }
 
 func (e *ConflictError) Error() string { return e.Detail }

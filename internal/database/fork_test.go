@@ -104,7 +104,7 @@ func TestForkModel(t *testing.T) {
 		}
 
 		for range 2 { // the second time there is nothing to do
-			mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
+			mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err })
 			if got := unordered(db.Snapshot()); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: %s\nbecame\n%q\nand not\n%q", seed, before, got, want)
 			}
@@ -126,11 +126,15 @@ func TestForkModel(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	const rules = `{"properties": {
 		"d": {"type": "array", "items": {"type": "object", "properties": {"id": {"readOnly": true}, "email": {"x-unique": true}, "n": {"type": "integer"}}}},
-		"s": {"type": "array", "items": {"type": "object", "properties": {"dId": {"x-ref": {"collection": "d", "on-delete": "restrict"}}}}}
+		"s": {"type": "array", "items": {"type": "object", "properties": {"dId": {"x-ref": {"collection": "d", "on-delete": "restrict"}}}}},
+		"k": {"type": "array", "items": {"type": "object", "properties": {"dId": {"x-ref": {"collection": "d", "on-delete": "cascade"}}}}}
 	}}`
 	const data = `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`
 	merge := func(collection, id, body string) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.Put(Merge, collection, id, jsontext.Value(body)); return err }
+	}
+	mergePatch := func(collection, id, body string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.Put(MergePatch, collection, id, jsontext.Value(body)); return err }
 	}
 	create := func(collection, body string) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.Put(Create, collection, "", jsontext.Value(body)); return err }
@@ -144,8 +148,10 @@ func TestAdopt(t *testing.T) {
 	tests := []struct {
 		name       string
 		fork, main []func(*Tx) error
+		base       []func(*Tx) error // before the fork
+		take       Take
 		kind       error  // wrapped by the error
-		want       string // the database, or the error, or in a conflict the records
+		want       string // the database, or the error, or in a conflict the records and fields
 	}{
 		{
 			name: "different records",
@@ -160,10 +166,97 @@ func TestAdopt(t *testing.T) {
 			want: `{"d":[{"id":1,"email":"a@x","n":5},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`,
 		},
 		{
-			name: "one record",
-			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`), object(`{"n":2}`)},
-			main: []func(*Tx) error{merge("d", "1", `{"m":5}`), object(`{"n":3}`)},
-			want: "d/1 o/",
+			name: "other fields of a record",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5,"p":6}`), object(`{"n":2}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"m":5,"email":null}`), object(`{"m":3}`)},
+			want: `{"d":[{"id":1,"email":null,"n":5,"p":6,"m":5},{"id":2,"n":"old"}],"s":[],"o":{"n":2,"m":3}}`,
+		},
+		{
+			name: "the same field of a record",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5,"p":6}`), object(`{"n":2}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"n":6,"q":7}`), object(`{"n":3}`)},
+			want: "d/1[n] o/[n]",
+		},
+		{
+			name: "the same field, for the session",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5,"p":6}`), object(`{"n":2}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"n":6,"q":7}`), object(`{"n":3}`)},
+			take: TakeFork,
+			want: `{"d":[{"id":1,"email":"a@x","n":5,"p":6,"q":7},{"id":2,"n":"old"}],"s":[],"o":{"n":2}}`,
+		},
+		{
+			name: "the same field, for the database",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5,"p":6}`), object(`{"n":2}`)},
+			main: []func(*Tx) error{merge("d", "1", `{"n":6,"q":7}`), object(`{"n":3}`)},
+			take: TakeDatabase,
+			want: `{"d":[{"id":1,"email":"a@x","n":6,"p":6,"q":7},{"id":2,"n":"old"}],"s":[],"o":{"n":3}}`,
+		},
+		{
+			name: "fields of a field",
+			fork: []func(*Tx) error{mergePatch("d", "1", `{"x":{"a":2,"b":null,"c":{"d":1}}}`)},
+			main: []func(*Tx) error{mergePatch("d", "1", `{"x":{"c":{"e":1}}}`)},
+			base: []func(*Tx) error{merge("d", "1", `{"x":{"a":1,"b":1,"c":{}}}`)},
+			want: `{"d":[{"id":1,"email":"a@x","n":1,"x":{"a":2,"c":{"d":1,"e":1}}},{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "the same field of a field",
+			fork: []func(*Tx) error{mergePatch("d", "1", `{"x":{"a":2,"b":2}}`)},
+			main: []func(*Tx) error{mergePatch("d", "1", `{"x":{"a":3}}`)},
+			base: []func(*Tx) error{merge("d", "1", `{"x":{"a":1}}`)},
+			want: "d/1[x]",
+		},
+		{
+			name: "a merged record is judged as a whole",
+			fork: []func(*Tx) error{merge("d", "2", `{"p":1}`)},
+			main: []func(*Tx) error{merge("d", "2", `{"q":1}`)},
+			kind: storage.ErrInvalid, want: `/d/2/n: "old" is not an integer`,
+		},
+		{
+			name: "a record made on both sides, with fields in another order",
+			fork: []func(*Tx) error{create("d", `{"n":5,"m":1}`)},
+			main: []func(*Tx) error{create("d", `{"m":1,"n":5}`)},
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"m":1,"n":5}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "deleted and changed, for the session",
+			fork: []func(*Tx) error{remove("d", "1")},
+			main: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			take: TakeFork,
+			want: `{"d":[{"id":2,"n":"old"}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "changed and deleted, for the session",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`)},
+			main: []func(*Tx) error{remove("d", "1")},
+			take: TakeFork,
+			want: `{"d":[{"id":2,"n":"old"},{"id":1,"email":"a@x","n":5}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "changed and deleted, for the database",
+			fork: []func(*Tx) error{merge("d", "1", `{"n":5}`), merge("d", "2", `{"n":5}`)},
+			main: []func(*Tx) error{remove("d", "1")},
+			take: TakeDatabase,
+			want: `{"d":[{"id":2,"n":5}],"s":[],"o":{"n":1}}`,
+		},
+		{
+			name: "a collection that is gone, for the session",
+			fork: []func(*Tx) error{create("d", `{"n":5}`), create("d", `{"n":6}`)},
+			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			take: TakeFork, kind: storage.ErrInvalid, want: `/d/2/n: "old" is not an integer`,
+		},
+		{
+			name: "an object that is gone, for the session",
+			fork: []func(*Tx) error{object(`{"n":5}`)},
+			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/o"}]`)},
+			take: TakeFork,
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":5}}`,
+		},
+		{
+			name: "a collection that is gone, for the database",
+			fork: []func(*Tx) error{create("d", `{"n":5}`), object(`{"n":5}`)},
+			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			take: TakeDatabase,
+			want: `{"s":[],"o":{"n":5}}`,
 		},
 		{
 			name: "deleted and changed",
@@ -188,6 +281,13 @@ func TestAdopt(t *testing.T) {
 			fork: []func(*Tx) error{create("d", `{"n":5}`), create("s", `{"dId":3}`)},
 			main: []func(*Tx) error{create("d", `{}`), remove("d", "3")},
 			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"},{"id":3,"n":5}],"s":[{"id":1,"dId":3}],"o":{"n":1}}`,
+		},
+		{
+			name: "the rules delete what the database has changed",
+			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`), create("k", `{"dId":3,"n":1}`)},
+			fork: []func(*Tx) error{remove("d", "3")},
+			main: []func(*Tx) error{merge("k", "1", `{"n":2}`)},
+			take: TakeDatabase, want: "k/1",
 		},
 		{
 			name: "a value that is taken by now",
@@ -215,6 +315,9 @@ func TestAdopt(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			db := openFor(t, data, rules)
+			for _, change := range test.base {
+				mustUpdate(t, db, change)
+			}
 			fork := db.Fork(db.Snapshot(), admitAll)
 			base := fork.Snapshot()
 			for _, change := range test.fork {
@@ -224,14 +327,18 @@ func TestAdopt(t *testing.T) {
 				mustUpdate(t, db, change)
 			}
 			before := string(db.Snapshot().AppendJSON(nil))
-			_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
+			_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), test.take); return err })
 			after := string(db.Snapshot().AppendJSON(nil))
 			var conflict *ConflictError
 			switch {
 			case errors.As(err, &conflict):
 				var changed []string
 				for _, ch := range conflict.Changed {
-					changed = append(changed, ch.Collection+"/"+ch.ID)
+					name := ch.Collection + "/" + ch.ID
+					if ch.Fields != nil {
+						name += fmt.Sprint(ch.Fields)
+					}
+					changed = append(changed, name)
 				}
 				if got := strings.Join(changed, " "); got != test.want || after != before {
 					t.Errorf("%s differ, and the database is %s", got, after)
@@ -255,7 +362,7 @@ func TestForkRules(t *testing.T) {
 	base := fork.Snapshot()
 	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
 	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Merge, "c", "1", jsontext.Value(`{"n":"x"}`)); return err })
-	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err })
+	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
 	}
@@ -272,7 +379,7 @@ func TestAdoptOtherKeys(t *testing.T) {
 	create := func(collection, body string) {
 		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Create, collection, "", jsontext.Value(body)); return err })
 	}
-	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot()); return err }
+	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err }
 	create("d", `{}`)
 	if got := string(mustUpdate(t, db, adopt).AppendJSON(nil)); got != `{"c":[{"id":1,"key":"a"}],"d":[{"id":1},{"id":2}]}` {
 		t.Errorf("it is %s", got)

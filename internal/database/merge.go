@@ -11,64 +11,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// Adopt makes the changes that lead from base to fork, where base is what a fork
-// of the database began with, and returns them. What is done already is no
-// change. All others are validated again. The error is a *ConflictError if
-// something was changed on both sides, or a *FaultError whose pointers begin with
-// the paths of records.
-func (tx *Tx) Adopt(base, fork *Snapshot) ([]Change, error) {
-	tx.last = true
-	changes := base.Changes(fork)
-	whole := make(map[string]bool)   // a position key says little on the other side
-	rekeyed := make(map[string]bool) // under a new schema no other key has one either
-	for _, ch := range changes {
-		rekeyed[ch.Collection] = rekeyed[ch.Collection] || ch.ID != "" && base.IDMember(ch.Collection) != tx.snap.IDMember(ch.Collection)
-		whole[ch.Collection] = whole[ch.Collection] || rekeyed[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
-	}
-	conflict := &ConflictError{Detail: "Both sides changed the same data. Nothing was stored."}
-	var adopted, missing []Change  // missing: with whole collections
-	seen := make(map[element]bool) // whether it is adopted
-	for _, ch := range changes {
-		at := element{ch.Collection, ch.ID}
-		if whole[ch.Collection] {
-			at.id = ""
-		}
-		if _, ok := seen[at]; !ok {
-			now, idMember := tx.snap.valueAt(at), ""
-			if at.id == "" {
-				idMember = tx.snap.IDMember(at.collection)
-			}
-			switch after := rawjson.Merge(now, fork.valueAt(at), idMember); {
-			case bytes.Equal(now, after):
-				seen[at] = false
-			case rekeyed[ch.Collection]:
-				conflict.Detail = "A new schema has changed the ids of a collection. Nothing was stored."
-				fallthrough
-			case !bytes.Equal(now, base.valueAt(at)), at.id != "" && !tx.snap.byName[at.collection].isArray():
-				seen[at] = false
-				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
-			default:
-				seen[at] = true
-				missing = append(missing, Change{Collection: at.collection, ID: at.id, Before: now, After: after})
-			}
-		}
-		if seen[at] {
-			adopted = append(adopted, ch)
-		}
-	}
-	if conflict.Changed != nil {
-		return nil, conflict
-	}
-	tx.adopt(fork, missing)
-	return adopted, tx.judge(adopted, base, func(ch Change) (site, bool) {
-		place := func(f schema.Fault) schema.Fault {
-			f.Pointer = element{ch.Collection, ch.ID}.pointer() + f.Pointer
-			return f
-		}
-		return site{changedMembers(ch), place}, true
-	})
-}
-
 // A site is where a request has the value of an element.
 type site struct {
 	names []string // the fields that it sends; nil: all

@@ -239,7 +239,7 @@ func TestSharedAnswers(t *testing.T) {
 		return func(tx *database.Tx) error { tx.Reset(to); return nil }
 	}
 	adopt := func(from, to *database.Snapshot) func(*database.Tx) error {
-		return func(tx *database.Tx) error { _, err := tx.Adopt(from, to); return err }
+		return func(tx *database.Tx) error { _, err := tx.Adopt(from, to, ""); return err }
 	}
 	for _, test := range []struct {
 		name    string
@@ -957,7 +957,7 @@ func TestForkOfShared(t *testing.T) {
 		a.store.Cut(false)
 		changes := 0
 		a.update(t, func(tx *database.Tx) error {
-			adopted, err := tx.Adopt(fork.Baseline(), fork.Snapshot())
+			adopted, err := tx.Adopt(fork.Baseline(), fork.Snapshot(), "")
 			changes = len(adopted)
 			return err
 		})

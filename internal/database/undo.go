@@ -54,7 +54,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	conflict := &ConflictError{Detail: "Other changes were made since. Nothing was undone."}
 	for _, ch := range changes {
 		if !sameElement(r.After.byName[ch.Collection], tx.snap.byName[ch.Collection], ch.ID) {
-			conflict.Changed = append(conflict.Changed, Change{Collection: ch.Collection, ID: ch.ID})
+			conflict.Changed = append(conflict.Changed, Conflict{Collection: ch.Collection, ID: ch.ID})
 		}
 	}
 	moved := make(map[string]bool) // collections whose order r has changed
@@ -62,7 +62,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 		if before := r.Before.byName[c.name]; byHand == nil && !sameOrder(before, c) {
 			moved[c.name] = true
 			if now := tx.snap.byName[c.name]; !now.isArray() || !sameOrder(c, now) {
-				conflict.Changed = append(conflict.Changed, Change{Collection: c.name})
+				conflict.Changed = append(conflict.Changed, Conflict{Collection: c.name})
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	for _, ch := range changes {
 		for _, at := range tx.related(ch) {
 			if !bytes.Equal(r.Before.valueAt(at), tx.snap.valueAt(at)) {
-				conflict.Changed = append(conflict.Changed, Change{Collection: at.collection, ID: at.id})
+				conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
 			}
 		}
 	}

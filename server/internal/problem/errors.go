@@ -218,7 +218,7 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 func ofConflict(e *database.ConflictError) *Problem {
 	p := New(http.StatusConflict, e.Detail)
 	for _, ch := range e.Changed[:min(len(e.Changed), MaxFaults)] {
-		at := Element{Collection: ch.Collection}
+		at := Conflict{Collection: ch.Collection, Fields: ch.Fields}
 		if !storage.IsPositionKey(ch.ID) {
 			at.ID = ch.ID
 		}

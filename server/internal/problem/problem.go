@@ -28,7 +28,7 @@ type Problem struct {
 	Collections []string `json:"collections,omitempty"` // what exists, if something was not found
 	Suggestion  string   `json:"suggestion,omitempty"`  // the name that was probably meant
 
-	Conflicts []Element `json:"conflicts,omitempty"` // elements that others have changed
+	Conflicts []Conflict `json:"conflicts,omitempty"` // elements that others have changed
 
 	Header   http.Header `json:"-"` // of the answer
 	unquoted string      // Detail without what it quotes of the body; "" if it quotes nothing
@@ -44,10 +44,11 @@ type Fault struct {
 	Suggestion string  `json:"suggestion,omitempty"` // see schema.Fault
 }
 
-// An Element is a record or, without an id, a whole collection or object.
-type Element struct {
-	Collection string `json:"collection"`
-	ID         string `json:"id,omitempty"`
+// A Conflict is a record or, without an id, a whole collection or object.
+type Conflict struct {
+	Collection string   `json:"collection"`
+	ID         string   `json:"id,omitempty"`
+	Fields     []string `json:"fields,omitempty"` // that both sides have changed
 }
 
 // New returns a problem with the title of its status.

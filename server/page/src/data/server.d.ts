@@ -32,6 +32,8 @@ export interface components {
             conflicts?: {
                 collection: string;
                 id?: string;
+                /** @description Which fields both sides have changed; without them, the whole is in conflict. */
+                fields?: string[];
             }[];
         };
         /** @description A JSON Patch (RFC 6902): all of its operations are applied, or none. */
@@ -374,6 +376,13 @@ export interface components {
             rev?: string;
             /** @description The part of an edit of the file that is undone. */
             only?: components["schemas"]["Elements"];
+        };
+        CommitRequest: {
+            /**
+             * @description Which side counts where both have changed the same.
+             * @enum {string}
+             */
+            take?: "session" | "database";
         };
         ResetRequest: {
             /** @description The name of a snapshot. */

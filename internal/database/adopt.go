@@ -1,0 +1,237 @@
+package database
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/storage"
+)
+
+// A Take says which side counts where a fork and the database have changed the same.
+type Take string
+
+// The values of Take.
+const (
+	TakeNeither  Take = "" // it is a conflict
+	TakeFork     Take = "session"
+	TakeDatabase Take = "database"
+)
+
+// Adopt makes the changes that lead from base to fork, where base is what a fork of the
+// database began with, and returns what it has changed. A record or an object that was changed
+// on both sides is merged by field, at every depth; a record that one side has deleted, and an
+// array whose elements have no ids, are in conflict as a whole. What is done already is no
+// change. All changes are validated again, merged records as a whole. The error is a
+// *ConflictError if both sides changed the same and take is TakeNeither, or a *FaultError whose
+// pointers begin with the paths of records.
+func (tx *Tx) Adopt(base, fork *Snapshot, take Take) ([]Change, error) {
+	tx.last = true
+	was := tx.snap.fork()
+	a := &adoption{tx: tx, base: base, fork: fork, take: take, merged: make(map[element]bool)}
+	a.conflict.Detail = "Both sides changed the same data. Nothing was stored."
+	a.add(base.Changes(fork))
+	if a.conflict.Changed != nil {
+		return nil, &a.conflict
+	}
+
+	tx.adopt(fork, a.changes)
+	for _, ch := range a.objects {
+		tx.replace(storage.Collection{Name: ch.Collection, Kind: storage.Object, Value: ch.After}, "")
+	}
+	if err := tx.judge(was.Changes(tx.snap), was, a.site); err != nil {
+		return nil, err
+	}
+	if err := a.checkKept(was); err != nil {
+		return nil, err
+	}
+	return was.Changes(tx.snap), nil
+}
+
+// An adoption finds out which changes Adopt has to make.
+type adoption struct {
+	tx         *Tx
+	base, fork *Snapshot
+	take       Take
+
+	changes  []Change         // to elements as fork has them, or to merged records
+	objects  []Change         // to merged objects
+	merged   map[element]bool // that both sides have changed
+	kept     []element        // that stay as the database has them
+	conflict ConflictError
+}
+
+// add adds the changes of the fork.
+func (a *adoption) add(changes []Change) {
+	tx := a.tx
+	whole := make(map[string]bool)   // a position key says little on the other side
+	rekeyed := make(map[string]bool) // under a new schema no other key has one either
+	for _, ch := range changes {
+		name := ch.Collection
+		rekeyed[name] = rekeyed[name] || ch.ID != "" && a.base.IDMember(name) != tx.snap.IDMember(name)
+		whole[name] = whole[name] || rekeyed[name] || ch.ID == "" || storage.IsPositionKey(ch.ID)
+	}
+	seen := make(map[element]bool)
+	for _, ch := range changes {
+		at := element{ch.Collection, ch.ID}
+		if whole[ch.Collection] {
+			at.id = ""
+		}
+		if !seen[at] {
+			seen[at] = true
+			a.element(at, rekeyed[ch.Collection])
+		}
+	}
+}
+
+// element adds the change of an element.
+func (a *adoption) element(at element, rekeyed bool) {
+	now, idMember := a.tx.snap.valueAt(at), ""
+	if at.id == "" {
+		idMember = a.tx.snap.IDMember(at.collection)
+	}
+	was, mine := a.base.valueAt(at), a.fork.valueAt(at)
+	after := rawjson.Merge(now, mine, idMember)
+	ch := Change{Collection: at.collection, ID: at.id, Before: now, After: after}
+	isGone := at.id != "" && !a.tx.snap.byName[at.collection].isArray() // the collection
+	if bytes.Equal(now, after) {
+		return
+	}
+	if bytes.Equal(now, was) && !rekeyed && !isGone {
+		a.changes = append(a.changes, ch)
+		return
+	}
+
+	a.merged[at] = true
+	if now.Kind() == '{' && mine.Kind() == '{' && was.Kind() == '{' {
+		a.merge(ch, was, mine)
+		return
+	}
+	switch a.take {
+	case TakeDatabase:
+		a.kept = append(a.kept, at)
+	case TakeFork:
+		if isGone { // it comes back as the fork has it
+			ch.ID = ""
+		}
+		a.changes = append(a.changes, ch)
+	default:
+		if rekeyed {
+			a.conflict.Detail = "A new schema has changed the ids of a collection. Nothing was stored."
+		}
+		a.conflict.Changed = append(a.conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+	}
+}
+
+// merge adds the change of a record or an object that both sides have changed.
+func (a *adoption) merge(ch Change, was, mine jsontext.Value) {
+	merged, fields := mergeFields(was, mine, ch.Before, a.take, 0)
+	stamps := a.tx.snap.schema.Member(ch.Collection).Stamps
+	fields = slices.DeleteFunc(fields, func(name string) bool { // the merge is the latest write
+		return slices.ContainsFunc(stamps, func(s schema.Stamp) bool { return s.Member == name && s.Updates })
+	})
+	if len(fields) > 0 && a.take == TakeNeither {
+		a.conflict.Changed = append(a.conflict.Changed, Conflict{Collection: ch.Collection, ID: ch.ID, Fields: fields})
+		return
+	}
+	ch.After = a.tx.stamp(ch.Collection, ch.Before, merged)
+	if bytes.Equal(ch.Before, ch.After) {
+		return
+	}
+	if ch.ID == "" {
+		a.objects = append(a.objects, ch)
+	} else {
+		a.changes = append(a.changes, ch)
+	}
+}
+
+// site returns where faults of a change are, and which fields are judged.
+func (a *adoption) site(ch Change) (site, bool) {
+	at := element{ch.Collection, ch.ID}
+	place := func(f schema.Fault) schema.Fault {
+		f.Pointer = at.pointer() + f.Pointer
+		return f
+	}
+	if a.merged[at] {
+		return site{place: place}, true
+	}
+	return site{changedMembers(ch), place}, true
+}
+
+// checkKept returns an error if a record that the database keeps has gone with one that the
+// fork has deleted.
+func (a *adoption) checkKept(was *Snapshot) error {
+	conflict := &ConflictError{Detail: "The session deletes a record, and the rules delete with it what the database has changed. Nothing was stored."}
+	for _, at := range a.kept {
+		if !bytes.Equal(was.valueAt(at), a.tx.snap.valueAt(at)) {
+			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+		}
+	}
+	if conflict.Changed == nil {
+		return nil
+	}
+	return conflict
+}
+
+// maxMerged is the depth from which mergeFields takes objects as they are.
+const maxMerged = 32
+
+// mergeFields returns the object now with the changes that lead from base to mine, and the
+// names of the fields that both have changed: these are as take says, or stay as they are.
+func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, both []string) {
+	was, is := membersOf(base), membersOf(now)
+	out := []byte("{")
+	add := func(quoted, mine jsontext.Value) {
+		name := rawjson.Unquote(quoted)
+		value, isConflict := mergeField(was[name], mine, is[name], take, depth)
+		if value != nil {
+			out = rawjson.AppendQuotedMember(out, quoted, value)
+		}
+		if isConflict {
+			both = append(both, name)
+		}
+	}
+	own := membersOf(mine)
+	for quoted, value := range rawjson.Members(mine) {
+		add(quoted, value)
+	}
+	for quoted := range rawjson.Members(now) {
+		if own[rawjson.Unquote(quoted)] == nil {
+			add(quoted, nil)
+		}
+	}
+	return rawjson.Merge(now, append(out, '}'), ""), both
+}
+
+// mergeField is mergeFields for the value of a field, nil if there is none.
+func mergeField(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, isConflict bool) {
+	same := func(a, b jsontext.Value) bool {
+		return (a == nil) == (b == nil) && bytes.Equal(a, rawjson.Merge(a, b, ""))
+	}
+	if same(base, mine) || same(now, mine) {
+		return now, false
+	}
+	if same(base, now) {
+		return mine, false
+	}
+	if base.Kind() == '{' && mine.Kind() == '{' && now.Kind() == '{' && depth < maxMerged {
+		value, both := mergeFields(base, mine, now, take, depth+1)
+		return value, both != nil
+	}
+	if take == TakeFork {
+		return mine, true
+	}
+	return now, true
+}
+
+// membersOf returns the values of an object by their names.
+func membersOf(object jsontext.Value) map[string]jsontext.Value {
+	all := make(map[string]jsontext.Value)
+	for quoted, value := range rawjson.Members(object) {
+		all[rawjson.Unquote(quoted)] = value
+	}
+	return all
+}
