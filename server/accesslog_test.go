@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,32 @@ func TestLogProbes(t *testing.T) {
 		if got := lines(t, &log); w.Code != 503 || len(got) != c.lines {
 			t.Errorf("%s %s: %d, and the log has %v", c.method, c.target, w.Code, got)
 		}
+	}
+}
+
+// TestLogIgnored sends parameters that have no effect: the log names each once.
+func TestLogIgnored(t *testing.T) {
+	var log bytes.Buffer
+	_, h := open(t, `{"posts":[{"id":1,"title":"a"}],"profile":{"a":1}}`, server.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	for range 3 {
+		for _, target := range []string{"/posts/1?t=1&_t=1", "/posts/1?t=2", "/profile?t=1", "/posts?_t=1"} {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", target, nil))
+		}
+		r := httptest.NewRequest("POST", "/posts?_expand=user", strings.NewReader(`{"title":"b"}`))
+		r.Header.Set("Content-Type", "application/json")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	var got []string
+	for _, line := range lines(t, &log) {
+		got = append(got, fmt.Sprintf("%s %s: %s", line["collection"], line["parameter"], line["msg"]))
+	}
+	want := []string{
+		"posts t: the parameter has no effect here",
+		"profile t: the parameter has no effect here",
+		"posts _expand: the parameter has no effect here",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s", strings.Join(got, "\n"))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
 	"pickup/internal/rawjson"
 )
 
@@ -239,8 +240,8 @@ var ofSimulations = []string{"_delay", "_code", "_fault", "_hold"}
 
 // parameters looks for parameters that were honored but are not documented.
 func (c *contract) parameters(method string, op map[string]any, target string) error {
-	_, query, _ := strings.Cut(target, "?")
-	sent, err := url.ParseQuery(query)
+	_, text, _ := strings.Cut(target, "?")
+	sent, err := url.ParseQuery(text)
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,9 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 	}
 	for name := range sent {
 		switch {
-		case documented[name], free && !strings.HasPrefix(name, "_"), name == "_", slices.Contains(ofSimulations, name):
+		case documented[name], free && !strings.HasPrefix(name, "_"), slices.Contains(ofSimulations, name):
+		case name == "_", query.IsCacheBuster(name):
+		case len(list) > 0 && !free && !strings.HasPrefix(name, "_"), method != http.MethodGet: // ignored
 		default:
 			return fmt.Errorf("the parameter %s is not documented", name)
 		}

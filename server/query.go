@@ -17,10 +17,15 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// readParameters decodes the parameters of the URL. It limits the number of
-// different ones to MaxTerms.
+// readParameters decodes the parameters of the URL, for a read without those that bypass
+// caches. It limits the number of different ones to MaxTerms.
 func (req *request) readParameters() (err error) {
 	req.parameters, err = query.Parameters(req.Request.URL.RawQuery)
+	if isSafe(req.Request.Method) {
+		req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool {
+			return query.IsCacheBuster(p.Name) && !req.snap.Occurs(req.collection(), p.Name)
+		})
+	}
 	if err != nil || req.MaxTerms <= 0 || len(req.parameters) <= req.MaxTerms {
 		return err
 	}
@@ -49,18 +54,71 @@ func (req *request) checkParameters(r *route) error {
 	if i := slices.Index(known, ownID); i >= 0 {
 		known[i] = req.snap.KeyOf(spell.Singular(req.name))
 	}
-	return req.takeOnly(known...)
+	ofData := r.of == array || r.of == object
+	if !ofData || method == http.MethodDelete && req.id == "" { // there, others may be meant as a condition
+		return req.takeOnly(known...)
+	}
+	return req.takeKnown(known)
+}
+
+// takeKnown removes the parameters that are not known, as json-server ignores them in a write
+// and for a single record or object, and logs each once. It returns an error for a name that is
+// probably meant to have an effect, and for every one if the client prefers that.
+func (req *request) takeKnown(known []string) error {
+	if hasPreference(req.Context, preferStrict) {
+		return req.takeOnly(known...)
+	}
+	kept := req.parameters[:0]
+	for _, p := range req.parameters {
+		name := withoutBrackets(p.Name)
+		if slices.Contains(known, name) {
+			kept = append(kept, p)
+			continue
+		}
+		if req.mustHaveEffect(name, known) {
+			return unknownParameter(p.Name, known)
+		}
+		if !query.IsCacheBuster(name) {
+			req.logOnce("the parameter has no effect here", req.collection(), "parameter", p.Name)
+		}
+	}
+	req.parameters = kept
+	return nil
+}
+
+// mustHaveEffect reports whether a parameter that is not known is probably meant to have an effect.
+func (req *request) mustHaveEffect(name string, known []string) bool {
+	if query.IsCacheBuster(name) {
+		return false
+	}
+	if isSafe(req.Request.Method) {
+		return strings.HasPrefix(name, "_")
+	}
+	if name == "_embed" || name == "_expand" {
+		return false
+	}
+	ours := slices.Concat(query.Functions, []string{"Id", "_dependent", "_since"}, known)
+	return slices.Contains(ours, name) || strings.HasPrefix(name, "_") && spell.Nearest(name, ours) != ""
+}
+
+// withoutBrackets returns the name of a parameter without the brackets that some clients
+// add to _embed and _expand.
+func withoutBrackets(name string) string {
+	if name == "_embed[]" || name == "_expand[]" {
+		return strings.TrimSuffix(name, "[]")
+	}
+	return name
+}
+
+func unknownParameter(name string, known []string) *problem.Problem {
+	return problem.BadParameter(name, "there is no such parameter here"+query.DidYouMean(name, known))
 }
 
 // takeOnly returns an error for the first parameter that is not one of those known.
 func (req *request) takeOnly(known ...string) error {
 	for _, p := range req.parameters {
-		name := p.Name
-		if name == "_embed[]" || name == "_expand[]" {
-			name = strings.TrimSuffix(name, "[]")
-		}
-		if !slices.Contains(known, name) {
-			return problem.BadParameter(p.Name, "there is no such parameter here"+query.DidYouMean(name, known))
+		if !slices.Contains(known, withoutBrackets(p.Name)) {
+			return unknownParameter(p.Name, known)
 		}
 	}
 	return nil
@@ -181,7 +239,7 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 		return nil, nil, err
 	}
 	for _, name := range unknown {
-		req.logUnknown(collection, name)
+		req.logOnce("a filter selects nothing, because no record has its field", collection, "member", name)
 	}
 	if q.Paging.Parameter == "" && q.Paging.Dialect == query.ByPage {
 		req.pageAlone.Do(func() {
@@ -194,18 +252,18 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	return q, condition, nil
 }
 
-// maxUnknown is the number of unknown fields that the log names.
+// maxUnknown is the number of names of clients that the log has.
 const maxUnknown = 1000
 
-// logUnknown logs, once, that clients filter by a field that no record has.
-func (s *server) logUnknown(collection, name string) {
+// logOnce logs once what happens to a name that clients send. what is what the name is called.
+func (s *server) logOnce(message, collection, what, name string) {
 	name = httpx.Clip(name)
 	if s.unknownCount.Load() >= maxUnknown {
 		return
 	}
-	if _, logged := s.unknown.LoadOrStore([2]string{collection, name}, true); !logged {
+	if _, logged := s.unknown.LoadOrStore([3]string{message, collection, name}, true); !logged {
 		s.unknownCount.Add(1)
-		s.Log.Info("a filter selects nothing, because no record has its field", "collection", collection, "member", name)
+		s.Log.Info(message, "collection", collection, what, name)
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // The data decides what a first name means: a line with of serves the path only if
 // the database has such a field.
 //
-// A parameter that a line does not name is 400 everywhere, except that "_" is ignored,
-// and that the parameters for simulations are taken out before.
+// A parameter that a line does not name is 400, except that those that bypass caches are
+// ignored, that data ignores some (see takeKnown), and that the parameters for simulations
+// are taken out before.
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex, takes: takes{"GET": anyParameter}},

@@ -227,7 +227,7 @@ type server struct {
 	agents       func(readOnly bool) http.Handler // of MCP; nil: none
 	service      []link                           // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
-	unknown      sync.Map      // what logUnknown has logged, by [2]string
+	unknown      sync.Map      // what logOnce has logged, by [3]string
 	unknownCount atomic.Int32  // of these
 	drainings    chan struct{} // has a value for each request that drain reads on
 	pageAlone    sync.Once     // log how a page of version 1 is requested

@@ -97,7 +97,7 @@ func TestAccessLog(t *testing.T) {
 		t.Fatalf("%d lines for three requests", len(got))
 	}
 	for name, want := range map[string]any{
-		"id": "abc", "client": "2001:db8::1", "method": "GET", "path": "/posts/%0Ax", "status": 400.0,
+		"id": "abc", "client": "2001:db8::1", "method": "GET", "path": "/posts/%0Ax", "status": 404.0,
 	} {
 		if got[0][name] != want {
 			t.Errorf("%s is %v and not %v", name, got[0][name], want)

@@ -83,7 +83,7 @@ func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
 		if found {
 			most = min(most, len(best))
 		}
-		if tree := c.indexes.ordered(name, c.records); tree != nil {
+		if tree := c.indexes.ordered(name, false, c.records); tree != nil {
 			if list, ok := between(tree, span, most); ok {
 				best, found = list, true
 			}
@@ -147,14 +147,28 @@ func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, 
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
 }
 
+// byValue returns q with the sort keys by value that have numbers and strings that are numbers in
+// the whole collection. It reports false if a key is not a top-level field of the records.
+func (c *collection) byValue(q *query.Query) (*query.Query, bool) {
+	mixed := make([]bool, len(q.Sort))
+	for i, k := range q.Sort {
+		if len(k.Path) != 1 || q.EmbedsAt(k.Path) {
+			return nil, false
+		}
+		mixed[i] = c.indexes.mixed(k.Path[0], c.records)
+	}
+	return q.ByValue(mixed), true
+}
+
 // page returns the records of a whole collection in q's order, from index from
 // to before index to, if an ordered index gives them.
 func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record, bool, error) {
-	first := q.Sort[0]
-	if len(first.Path) != 1 || q.EmbedsAt(first.Path) {
+	q, ok := c.byValue(q)
+	if !ok {
 		return nil, false, nil
 	}
-	tree := c.indexes.ordered(first.Path[0], c.records)
+	first := q.Sort[0]
+	tree := c.indexes.ordered(first.Path[0], first.ByValue, c.records)
 	if tree == nil {
 		return nil, false, nil
 	}

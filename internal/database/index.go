@@ -22,8 +22,14 @@ type indexes struct {
 	baseRecords *ordered.Map[*Record]
 
 	mu    sync.Mutex
-	trees map[indexOn]*index      // guarded by mu
-	names *btree.Map[string, int] // the number of records that have each field; nil: not counted; guarded by mu
+	trees map[indexOn]*index             // guarded by mu
+	names *btree.Map[string, fieldCount] // of every field that a record has; nil: not counted; guarded by mu
+}
+
+// A fieldCount is the number of records that have a field, and what is known of its values.
+type fieldCount struct {
+	records int
+	values  query.Numbers
 }
 
 // An index finds records by a key. An equality index has records under their
@@ -39,6 +45,7 @@ type index = btree.Map[string, *Record]
 type indexOn struct {
 	member  string
 	ordered bool
+	byValue bool // with strings that are numbers among the numbers
 }
 
 // maxIndexes is the maximum number of indexes of one collection that the queries of
@@ -163,6 +170,9 @@ func (on indexOn) update(tree *index, r *Record, by int) {
 func (on indexOn) eachKey(r *Record, yield func(key string)) {
 	v, ok := rawjson.Member(r.Value, on.member)
 	if on.ordered {
+		if on.byValue {
+			v = query.AsNumber(v)
+		}
 		yield(string(binary.BigEndian.AppendUint64(query.OrderKey(v), r.seq)))
 		return
 	}
@@ -181,11 +191,20 @@ func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n, _ := x.namesLocked(records).Get(name)
-	return n > 0
+	return n.records > 0
 }
 
-// namesLocked returns how many of records have a field of each name.
-func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, int] {
+// mixed reports whether the top-level field called name is a number in some of records and
+// a string that is a number in others.
+func (x *indexes) mixed(name string, records *ordered.Map[*Record]) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n, _ := x.namesLocked(records).Get(name)
+	return n.values.Mixed()
+}
+
+// namesLocked returns the counts of the fields of records.
+func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, fieldCount] {
 	switch {
 	case x.names != nil:
 	case x.base != nil:
@@ -195,7 +214,7 @@ func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, 
 		b.mu.Unlock()
 		x.eachDiffering(records, x.count)
 	default:
-		x.names = new(btree.Map[string, int])
+		x.names = new(btree.Map[string, fieldCount])
 		for _, r := range records.All() {
 			x.count(r, 1)
 		}
@@ -212,10 +231,12 @@ func (x *indexes) memberNames(records *ordered.Map[*Record]) []string {
 
 // count adds by to the counts of a record's fields.
 func (x *indexes) count(r *Record, by int) {
-	for quoted := range rawjson.Members(r.Value) {
+	for quoted, v := range rawjson.Members(r.Value) {
 		name := rawjson.Unquote(quoted)
 		n, _ := x.names.Get(name)
-		if n += by; n > 0 {
+		n.records += by
+		n.values.Add(v, by)
+		if n.records > 0 {
 			x.names.Set(name, n)
 		} else {
 			x.names.Delete(name)
@@ -266,11 +287,11 @@ const fewRecords = 1000
 
 // ordered returns the ordered index over the field called name of records, or nil if
 // there is none.
-func (x *indexes) ordered(name string, records *ordered.Map[*Record]) *index {
+func (x *indexes) ordered(name string, byValue bool, records *ordered.Map[*Record]) *index {
 	if records.Len() <= fewRecords || !x.occurs(name, records) {
 		return nil
 	}
-	return x.get(indexOn{member: name, ordered: true}, records, true)
+	return x.get(indexOn{member: name, ordered: true, byValue: byValue}, records, true)
 }
 
 // between returns the records that an ordered index has in a span, and those

@@ -101,6 +101,12 @@ func (n naive) answer(collection string, q naiveQuery, wanted func(record any) b
 	found := []any{}
 	for _, r := range n[collection] {
 		fails := func(f naiveFilter) bool {
+			if f.op == "lt" || f.op == "gt" { // an empty field of a form is no condition
+				f.values = slices.DeleteFunc(slices.Clone(f.values), func(v string) bool { return v == "" })
+				if len(f.values) == 0 {
+					return false
+				}
+			}
 			v, has := n.at(collection, r, f.member)
 			return !has || !f.holds(v)
 		}
@@ -108,10 +114,29 @@ func (n naive) answer(collection string, q naiveQuery, wanted func(record any) b
 			found = append(found, r)
 		}
 	}
+	mixed := make([]bool, len(q.keys))
+	for i, k := range q.keys {
+		numbers, numerals := false, false
+		for _, r := range found {
+			v, _ := n.at(collection, r, k.member)
+			switch v := v.(type) {
+			case json.Number:
+				numbers = true
+			case string:
+				_, ok := naiveNumber(v)
+				numerals = numerals || ok
+			}
+		}
+		mixed[i] = numbers && numerals
+	}
 	slices.SortStableFunc(found, func(a, b any) int {
-		for _, k := range q.keys {
+		for i, k := range q.keys {
 			x, _ := n.at(collection, a, k.member)
 			y, _ := n.at(collection, b, k.member)
+			if mixed[i] {
+				x = asNumber(x)
+				y = asNumber(y)
+			}
 			c := naiveOrder(x, y)
 			if k.descending {
 				c = -c
@@ -123,6 +148,15 @@ func (n naive) answer(collection string, q naiveQuery, wanted func(record any) b
 		return 0
 	})
 	return found
+}
+
+// asNumber returns the number that a string spells, or the value.
+func asNumber(v any) any {
+	s, _ := v.(string)
+	if _, ok := naiveNumber(s); ok {
+		return json.Number(s)
+	}
+	return v
 }
 
 // at returns the value of a field of a record. If no record has a member of that

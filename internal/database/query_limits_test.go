@@ -191,7 +191,7 @@ func TestQueryManyValues(t *testing.T) {
 		"n:in=" + list:                       3,
 		"n_lt=9&n_lt=80":                     2,
 		"n_gt=6&n_gt=8":                      2,
-		"n_gt=6&n_gt=8&n_gt=":                1,
+		"n_gt=6&n_gt=8&n_gt=":                2,
 		"n_lte=8&n_lte=x":                    1,
 		`_where={"n":{"in":[` + list + `]}}`: 3,
 		`_where={"not":{"n":{"in":[` + list + `,null]}}}`: 1,

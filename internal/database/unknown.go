@@ -43,7 +43,8 @@ func (s *Snapshot) Strict(q *query.Query) error {
 }
 
 // CheckFilters returns a *query.Error for the first filter of q on an unknown field whose name
-// is almost the name of a known one, or of a parameter without its underscore. unknown has the
+// is almost the name of a known one, or of a parameter without its underscore, or a known field
+// and almost an operator. unknown has the
 // other unknown fields: the filters on them select nothing. A field is known if the schema has
 // it, or if a record of the collection has had it in the time of the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
@@ -69,6 +70,9 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 		near := spell.NearName(name, known)
 		if parameter == name && s.Len(q.Collection) > 0 {
 			near = cmp.Or(query.WithUnderscore(name), near)
+		}
+		if field, operator, ok := query.FieldAndOperator(name); ok && slices.Contains(known, field) {
+			return nil, query.UnknownOperator(parameter, operator)
 		}
 		if near != "" {
 			return nil, &query.Error{Parameter: parameter, Detail: fmt.Sprintf("no record of %s has %s; did you mean %s?",

@@ -43,16 +43,43 @@ type operand struct {
 func newOperand(s string) operand {
 	o := operand{text: []byte(s)}
 	o.textKey = appendTextKey(nil, o.text)
-	if isNumber(s) {
+	if isNumber(o.text) {
 		o.numberKey = appendOrderKey(nil, o.text, 0)
 	}
 	return o
 }
 
 // isNumber reports whether s is spelled like a number of JSON.
-func isNumber(s string) bool {
-	v := jsontext.Value(s)
-	return v.Kind() == '0' && v.IsValid() && strings.Trim(s, " \t\r\n") == s
+func isNumber(s []byte) bool {
+	i := 0
+	digits := func() bool {
+		start := i
+		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+			i++
+		}
+		return i > start
+	}
+	skip := func(chars string) bool {
+		found := i < len(s) && strings.IndexByte(chars, s[i]) >= 0
+		if found {
+			i++
+		}
+		return found
+	}
+	skip("-")
+	if !skip("0") && !digits() {
+		return false
+	}
+	if skip(".") && !digits() {
+		return false
+	}
+	if skip("eE") {
+		skip("+-")
+		if !digits() {
+			return false
+		}
+	}
+	return i == len(s)
 }
 
 // keys returns the equality keys of the values that o equals.

@@ -34,7 +34,7 @@ const manyValues = 8
 // add adds a value. The error is an *Error.
 func (t *term) add(value string) error {
 	limit := maxValues
-	if t.op >= opLt && t.op <= opGte {
+	if t.op.compares() {
 		limit = manyValues
 	}
 	if len(t.values) == limit {

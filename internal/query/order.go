@@ -73,7 +73,7 @@ func (q *Query) Spans() map[string]*Span {
 	var spans map[string]*Span
 	for _, f := range q.filter.parts {
 		t := f.term
-		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || t.op < opLt || t.op > opGte {
+		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || !t.op.compares() {
 			continue
 		}
 		if spans == nil {

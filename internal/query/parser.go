@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/spell"
 )
 
 // A parser makes a Query.
@@ -87,12 +86,12 @@ func (p *parser) filter(name, value string) error {
 	if err != nil {
 		return err
 	}
+	if value == "" && (op.compares() || op == opSearch) {
+		return nil
+	}
 	key := strconv.Itoa(int(op)) + rawjson.Pointer(to...)
 	t := p.byKey[key]
 	if t == nil {
-		if op == opSearch && value == "" {
-			return nil
-		}
 		if t, err = p.count(&term{name: name, path: to, op: op}); err != nil {
 			return err
 		}
@@ -133,8 +132,7 @@ func (p *parser) test(name string) (operator, Path, error) {
 			return op, p.path(name, name[:i]), nil
 		}
 		if !occurs() {
-			return 0, nil, &Error{Parameter: name, Detail: fmt.Sprintf("there is no operator %q%s",
-				rawjson.Shorten(name[i+1:]), spell.DidYouMean(name[i+1:], "the operators", operators))}
+			return 0, nil, UnknownOperator(name, name[i+1:])
 		}
 	}
 	if i := strings.LastIndexByte(name, '_'); i >= 0 && !occurs() {
@@ -276,7 +274,7 @@ func (p *parser) page() error {
 // truncated parses a number of any size and drops its fraction, as both versions
 // of json-server do.
 func truncated(s string) (int, bool) {
-	if !isNumber(s) {
+	if !isNumber([]byte(s)) {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(s, 64) // infinite if out of range

@@ -7,20 +7,71 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // A SortKey is one of the values by which a list is sorted.
 type SortKey struct {
 	Path       Path
 	Descending bool
+	ByValue    bool // strings that are numbers sort as numbers, because the list has both
+}
+
+// ByValue returns q with the sort keys by value for which byValue is true.
+func (q *Query) ByValue(byValue []bool) *Query {
+	n := *q
+	n.Sort = slices.Clone(q.Sort)
+	for i := range n.Sort {
+		n.Sort[i].ByValue = n.Sort[i].ByValue || byValue[i]
+	}
+	return &n
+}
+
+// Numbers counts the values of a list that are numbers, and those that are numbers spelled
+// as strings. A list that has both sorts by value.
+type Numbers struct{ Numbers, Numerals int }
+
+// Add adds by to the counts of v.
+func (n *Numbers) Add(v jsontext.Value, by int) {
+	if v.Kind() == '0' {
+		n.Numbers += by
+	} else if _, ok := numeral(v); ok {
+		n.Numerals += by
+	}
+}
+
+// Mixed reports whether there are both.
+func (n *Numbers) Mixed() bool { return n.Numbers > 0 && n.Numerals > 0 }
+
+// AsNumber returns the number that the string v spells as JSON does, or otherwise v.
+func AsNumber(v jsontext.Value) jsontext.Value {
+	if number, ok := numeral(v); ok {
+		return number
+	}
+	return v
+}
+
+func numeral(v jsontext.Value) (jsontext.Value, bool) {
+	if v.Kind() != '"' || len(v) < 3 || v[1] != '-' && v[1] != '\\' && (v[1] < '0' || v[1] > '9') {
+		return nil, false // most strings
+	}
+	text := rawjson.UnquoteBytes(v)
+	return text, isNumber(text)
 }
 
 // orderKey appends bytes that compare as the list is sorted, strings by their first most bytes.
-func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int) []byte {
+// It counts the values of keys that are not by value.
+func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int, counts []Numbers) []byte {
 	m.full = nil
-	for _, k := range m.q.Sort {
+	for n, k := range m.q.Sort {
 		start := len(dst)
 		found, _ := m.find(k.Path, v)
+		if k.ByValue {
+			found = AsNumber(found)
+		} else {
+			counts[n].Add(found, 1)
+		}
 		dst = appendOrderKey(dst, found, most)
 		for i := start; k.Descending && i < len(dst); i++ {
 			dst[i] = ^dst[i]
@@ -42,10 +93,25 @@ type row[T any] struct {
 // Sort returns the first n items in the order of the query. value returns the
 // JSON value of an item.
 func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]T, error) {
+	counts := make([]Numbers, len(m.q.Sort))
+	sorted, err := sortCounting(m, items, value, n, counts)
+	byValue := make([]bool, len(counts))
+	for i := range counts {
+		byValue[i] = counts[i].Mixed()
+	}
+	if err != nil || !slices.Contains(byValue, true) {
+		return sorted, err
+	}
+	m.q = m.q.ByValue(byValue)
+	return sortCounting(m, items, value, n, counts)
+}
+
+// sortCounting is Sort with the keys as they are. It counts the values of those that are not by value.
+func sortCounting[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int, counts []Numbers) ([]T, error) {
 	compare := func(a, b row[T]) int {
 		c := bytes.Compare(a.key, b.key)
 		if c == 0 && len(a.key) == keptKey { // they may differ later
-			c = bytes.Compare(m.orderKey(nil, value(a.item), math.MaxInt), m.orderKey(nil, value(b.item), math.MaxInt))
+			c = bytes.Compare(m.orderKey(nil, value(a.item), math.MaxInt, counts), m.orderKey(nil, value(b.item), math.MaxInt, counts))
 		}
 		return cmp.Or(c, cmp.Compare(a.at, b.at))
 	}
@@ -61,7 +127,7 @@ func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]
 	}
 	for i, item := range items {
 		start := len(keys)
-		keys = m.orderKey(keys, value(item), keptKey)
+		keys = m.orderKey(keys, value(item), keptKey, counts)
 		keys = keys[:min(len(keys), start+keptKey)]
 		if m.err != nil {
 			return nil, m.err

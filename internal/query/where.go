@@ -24,7 +24,8 @@ const maxWhereParts = 256
 //	"f": {"or": [{"op": …}]}    operators on f joined otherwise
 //
 // Values are scalars, for "in" also lists of them. They mean the same as in a
-// URL: 2 and "2" are equal. A condition that is null always matches.
+// URL: 2 and "2" are equal. A condition that is null always matches. An empty operand of lt,
+// lte, gt or gte is no condition, nor is what consists of such operands only.
 func (p *parser) where(v jsontext.Value) error {
 	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
 	if !v.IsValid() { // includes invalid UTF-8 and duplicate names
@@ -39,7 +40,7 @@ func (p *parser) where(v jsontext.Value) error {
 		return &Error{Parameter: "_where", Detail: "this is " + rawjson.KindName(v) + "; " + mistake}
 	}
 	f, err := p.condition(v, nil, "")
-	if err != nil {
+	if err != nil || f == nil {
 		return err
 	}
 	p.q.filter.parts = append(p.q.filter.parts, f.parts...)
@@ -51,17 +52,23 @@ func refuse(at, format string, args ...any) error {
 }
 
 // condition parses an object whose fields are conditions, on the value at the
-// path within if that is not empty. at is the pointer of the object.
+// path within if that is not empty. at is the pointer of the object. The filter is
+// nil if all of the fields are no condition.
 func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, error) {
 	f := new(filter)
 	if p.parts++; p.parts > maxWhereParts {
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
+	empty := 0
 	for quoted, value := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		part, err := p.member(name, value, within, at+rawjson.Pointer(name))
 		if err != nil {
 			return nil, err
+		}
+		if part == nil {
+			empty++
+			continue
 		}
 		if part.term == nil && !part.any && !part.not {
 			f.parts = append(f.parts, part.parts...)
@@ -69,10 +76,13 @@ func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, e
 			f.parts = append(f.parts, part)
 		}
 	}
+	if empty > 0 && len(f.parts) == 0 {
+		return nil, nil
+	}
 	return f, nil
 }
 
-// member parses one field of a condition.
+// member parses one field of a condition. The filter is nil if the field is no condition.
 func (p *parser) member(name string, v jsontext.Value, within Path, at string) (*filter, error) {
 	switch name {
 	case "and", "or":
@@ -82,7 +92,7 @@ func (p *parser) member(name string, v jsontext.Value, within Path, at string) (
 			return nil, refuse(at, "not takes a condition, which is an object")
 		}
 		f, err := p.condition(v, within, at)
-		if err == nil {
+		if f != nil {
 			f.not = true
 		}
 		return f, err
@@ -125,8 +135,9 @@ func (p *parser) list(any bool, v jsontext.Value, within Path, at string) (*filt
 	if v.Kind() != '[' {
 		return nil, refuse(at, "and and or take a list of conditions")
 	}
+	empty := 0
 	for e := range rawjson.Elements(v) {
-		at := fmt.Sprintf("%s/%d", at, len(f.parts))
+		at := fmt.Sprintf("%s/%d", at, len(f.parts)+empty)
 		if e.Kind() != '{' {
 			return nil, refuse(at, "a condition is an object, not %s", rawjson.KindName(e))
 		}
@@ -134,13 +145,23 @@ func (p *parser) list(any bool, v jsontext.Value, within Path, at string) (*filt
 		if err != nil {
 			return nil, err
 		}
+		if part == nil {
+			empty++
+			continue
+		}
 		f.parts = append(f.parts, part)
+	}
+	if empty > 0 && len(f.parts) == 0 {
+		return nil, nil
 	}
 	return f, nil
 }
 
-// operand parses the operand of an operator.
+// operand parses the operand of an operator. The filter is nil if it is no condition.
 func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
+	if op.compares() && string(v) == `""` {
+		return nil, nil
+	}
 	t, err := p.count(&term{name: "_where", path: to, op: op})
 	if err != nil {
 		return nil, err
