@@ -164,7 +164,8 @@ func (a *adoption) site(ch Change) (site, bool) {
 // checkKept returns an error if a record that the database keeps has gone with one that the
 // fork has deleted.
 func (a *adoption) checkKept(was *Snapshot) error {
-	conflict := &ConflictError{Detail: "The session deletes a record, and the rules delete with it what the database has changed. Nothing was stored."}
+	conflict := &ConflictError{Detail: "The rules delete what the database has changed with a record that the session deletes. " +
+		"Nothing was stored."}
 	for _, at := range a.kept {
 		if !bytes.Equal(was.valueAt(at), a.tx.snap.valueAt(at)) {
 			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
