@@ -19,6 +19,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/lint"
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
@@ -36,7 +37,7 @@ type mergeCommand struct {
 func (c *mergeCommand) run(ctx context.Context, e *environment) error {
 	debug.SetGCPercent(80) // a large file is in memory several times
 	m := &merge{e: e, path: cmp.Or(c.Path, c.Ours)}
-	stops, text, err := c.merge(m)
+	stops, text, err := c.merge(ctx, m)
 	if err != nil {
 		if _, inUsage := errors.AsType[config.UsageError](err); inUsage {
 			return err
@@ -54,7 +55,7 @@ func (c *mergeCommand) run(ctx context.Context, e *environment) error {
 }
 
 // merge returns the merged text, and whether a person has to look at it.
-func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
+func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []byte, err error) {
 	if c.MarkerSize < 1 || c.MarkerSize > 1000 {
 		return false, nil, config.Usagef("--marker-size must be between 1 and 1000")
 	}
@@ -78,12 +79,13 @@ func (c *mergeCommand) merge(m *merge) (stops bool, text []byte, err error) {
 	if err != nil {
 		m.report("merged without the rules of its schema: %v", err)
 	}
+	m.rules = rules
 	m.options = c.Options(rules)
 	for _, doc := range docs {
 		*doc = (*doc).KeyedBy(database.IDMembers(m.options))
 	}
 	if c.Renumber {
-		if err := m.renumber(); err != nil {
+		if err := m.renumber(ctx); err != nil {
 			return false, nil, err
 		}
 	}
@@ -120,7 +122,8 @@ func (c *mergeCommand) mergeLines(ctx context.Context) error {
 // A merge is a merge by record.
 type merge struct {
 	e                  *environment
-	path               string // for messages
+	path               string         // for messages
+	rules              *schema.Schema // may be nil
 	options            database.Options
 	base, ours, theirs *document.Document
 }

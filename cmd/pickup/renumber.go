@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -32,37 +35,28 @@ func records(d *document.Document) map[recordName]jsontext.Value {
 }
 
 // renumber gives each record that theirs has added under the same number as ours the next
-// number of its collection, also in the references that theirs has added or changed.
-func (m *merge) renumber() error {
-	base, ours, theirs := records(m.base), records(m.ours), records(m.theirs)
-	last := make(map[string]int) // number in each collection
-	for _, side := range []map[recordName]jsontext.Value{base, ours, theirs} {
-		for r := range side {
-			if n, err := strconv.Atoi(r.id); err == nil {
-				last[r.collection] = max(last[r.collection], n)
-			}
-		}
-	}
-	var added []recordName // by both
-	ids := make(map[recordName]string)
-	for _, c := range m.theirs.Contents() {
-		for _, e := range c.Elements {
-			r := recordName{c.Name, e.Key}
-			if ours[r] == nil || base[r] != nil || rawjson.Equal(ours[r], e.Value) {
-				continue
-			}
-			// An id that is no number was chosen, and stays a conflict.
-			if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[c.Name] < math.MaxInt {
-				last[c.Name]++
-				added, ids[r] = append(added, r), strconv.Itoa(last[c.Name])
-			}
-		}
-	}
+// number of its collection, also in the references that theirs has added or changed. In a
+// folder, git merges one file at a time: records that another file can refer to keep their
+// numbers, which is a conflict.
+func (m *merge) renumber(ctx context.Context) error {
+	added, ids := m.addedByBoth()
 	if len(added) == 0 {
 		return nil
 	}
+	referrers, err := m.referrers(ctx)
+	if err != nil {
+		return err
+	}
+	if len(referrers) > 0 {
+		files := strings.Join(referrers, ", ")
+		for _, r := range added {
+			m.report("both added %s, and %s can refer to it: give one of the two another number, also in the references to it",
+				r, files)
+		}
+		return nil
+	}
 	references := make(map[recordName]int)
-	changes := m.rewrite(m.theirs, base, ids, func(_, to recordName) string {
+	changes := m.rewrite(m.theirs, records(m.base), ids, func(_, to recordName) string {
 		if ids[to] != "" {
 			references[to]++
 		}
@@ -72,7 +66,9 @@ func (m *merge) renumber() error {
 	if err != nil {
 		return err
 	}
-	if m.theirs, err = document.ParseMember(m.theirs.Only(), "theirs", next.Bytes(), database.IDMembers(m.options), m.theirs); err != nil {
+	idMember := database.IDMembers(m.options)
+	m.theirs, err = document.ParseMember(m.theirs.Only(), "theirs", next.Bytes(), idMember, m.theirs)
+	if err != nil {
 		return err
 	}
 	for _, r := range added {
@@ -82,14 +78,52 @@ func (m *merge) renumber() error {
 	return nil
 }
 
+// addedByBoth returns the different records that both sides have added under the same number,
+// in their order in theirs, and new numbers for them.
+func (m *merge) addedByBoth() (added []recordName, ids map[recordName]string) {
+	base, ours, theirs := records(m.base), records(m.ours), records(m.theirs)
+	last := make(map[string]int) // number in each collection
+	for _, side := range []map[recordName]jsontext.Value{base, ours, theirs} {
+		for r := range side {
+			if n, err := strconv.Atoi(r.id); err == nil {
+				last[r.collection] = max(last[r.collection], n)
+			}
+		}
+	}
+	ids = make(map[recordName]string)
+	for _, c := range m.theirs.Contents() {
+		for _, e := range c.Elements {
+			r := recordName{c.Name, e.Key}
+			if ours[r] == nil || base[r] != nil || rawjson.Equal(ours[r], e.Value) {
+				continue
+			}
+			// An id that is no number was chosen, and stays a conflict.
+			if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[c.Name] < math.MaxInt {
+				last[c.Name]++
+				ids[r] = strconv.Itoa(last[c.Name])
+				added = append(added, r)
+			}
+		}
+	}
+	return added, ids
+}
+
 // rewrite returns the changes that give the records of ids their new ids, and each reference
 // that d has added or changed since base the id that refer returns; "" leaves it as it is.
+// Inside of fields, names alone say what is a reference.
 func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
 	refer func(from, to recordName) string) (changes []storage.Change) {
 	snap := m.snapshot(d)
-	relations := make(map[string][]database.Relation)
+	relations := make(map[recordName][]database.Relation) // by collection and field
 	for _, rel := range snap.Relations(math.MaxInt) {
-		relations[rel.From] = append(relations[rel.From], rel)
+		field := recordName{rel.From, rel.Member}
+		relations[field] = append(relations[field], rel)
+	}
+	collections := make(map[string]string) // by the field that refers to them
+	for _, c := range slices.Backward(d.Contents()) {
+		if c.Kind == storage.Array {
+			collections[snap.KeyOf(spell.Singular(c.Name))] = c.Name
+		}
 	}
 	for _, c := range d.Contents() {
 		for _, e := range c.Elements {
@@ -97,43 +131,72 @@ func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value
 			if bytes.Equal(base[r], e.Value) || e.Value.Kind() != '{' {
 				continue
 			}
-			v := rawjson.Compact(e.Value)
-			if now := ids[r]; now != "" {
-				member := snap.IDMember(c.Name)
-				old, _ := rawjson.Member(v, member)
-				v = rawjson.SetMember(v, member, spelledLike(old, now))
-			}
-			for _, rel := range relations[c.Name] {
-				old, _ := rawjson.Member(base[r], rel.Member)
-				value, ok := rawjson.Member(v, rel.Member)
-				if !ok || old != nil && rawjson.Equal(old, value) {
+			now := rawjson.Compact(e.Value)
+			for quoted, value := range rawjson.Members(rawjson.Compact(e.Value)) {
+				name := rawjson.Unquote(quoted)
+				if old, _ := rawjson.Member(base[r], name); old != nil && rawjson.Equal(old, value) {
 					continue
 				}
-				v = rawjson.SetMember(v, rel.Member, referTo(value, func(id string) string { return refer(r, recordName{rel.To, id}) }))
+				next := value
+				for _, rel := range relations[recordName{c.Name, name}] {
+					next = referTo(next, func(id string) string { return refer(r, recordName{rel.To, id}) })
+				}
+				next = referInside(next, collections, func(to recordName) string { return refer(r, to) })
+				if !bytes.Equal(next, value) {
+					now = rawjson.SetMember(now, name, string(next))
+				}
 			}
-			if !bytes.Equal(v, rawjson.Compact(e.Value)) {
-				changes = append(changes, storage.Change{Collection: c.Name, ID: e.Key, Value: v})
+			if id := ids[r]; id != "" {
+				member := snap.IDMember(c.Name)
+				old, _ := rawjson.Member(now, member)
+				now = rawjson.SetMember(now, member, spelledLike(old, id))
+			}
+			if !bytes.Equal(now, rawjson.Compact(e.Value)) {
+				changes = append(changes, storage.Change{Collection: c.Name, ID: e.Key, Value: now})
 			}
 		}
 	}
 	return changes
 }
 
+// referInside returns a value with the ids that refer returns in the fields of objects inside
+// it whose names refer to a collection.
+func referInside(value jsontext.Value, collections map[string]string, refer func(to recordName) string) jsontext.Value {
+	switch value.Kind() {
+	case '[':
+		list := []byte{'['}
+		for e := range rawjson.Elements(value) {
+			list = append(rawjson.AppendComma(list), referInside(e, collections, refer)...)
+		}
+		return append(list, ']')
+	case '{':
+		object := []byte{'{'}
+		for quoted, inner := range rawjson.Members(value) {
+			if to := collections[rawjson.Unquote(quoted)]; to != "" {
+				inner = referTo(inner, func(id string) string { return refer(recordName{to, id}) })
+			}
+			object = rawjson.AppendQuotedMember(object, quoted, referInside(inner, collections, refer))
+		}
+		return append(object, '}')
+	}
+	return value
+}
+
 // referTo returns a reference or a list of references with the ids that refer returns.
-func referTo(value jsontext.Value, refer func(id string) string) string {
+func referTo(value jsontext.Value, refer func(id string) string) jsontext.Value {
 	if value.Kind() == '[' {
 		list := []byte{'['}
 		for e := range rawjson.Elements(value) {
 			list = append(rawjson.AppendComma(list), referTo(e, refer)...)
 		}
-		return string(append(list, ']'))
+		return append(list, ']')
 	}
 	if id, ok := rawjson.Text(value); ok {
 		if now := refer(id); now != "" {
-			return spelledLike(value, now)
+			return jsontext.Value(spelledLike(value, now))
 		}
 	}
-	return string(value)
+	return value
 }
 
 // spelledLike returns an id as a string if value is one, else as a number.

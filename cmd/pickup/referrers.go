@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pickup/filestore"
+	"pickup/internal/spell"
+)
+
+// referrers returns the paths of the other files of the folder that can refer to records of
+// the merged file: the schema says so, or the file has, on the disk or in a commit, a field
+// whose name refers to them. It returns none if the file is a database of its own.
+func (m *merge) referrers(ctx context.Context) ([]string, error) {
+	collection, dir := m.theirs.Only(), filepath.Dir(m.path)
+	if collection == "" || checkFolder(dir) != nil {
+		return nil, nil
+	}
+	found := make(map[string]bool)
+	for _, name := range m.rules.Members() {
+		for _, ref := range m.rules.Member(name).References {
+			if ref.Collection == collection {
+				found[name+".json"] = true
+			}
+		}
+	}
+	field := quote(m.snapshot(m.theirs).KeyOf(spell.Singular(collection)))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if filestore.MemberOf(path) == "" || !isFile(path) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(text, []byte(field)) {
+			found[e.Name()] = true
+		}
+	}
+	committed, err := committedWith(ctx, dir, field)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range committed {
+		if filestore.MemberOf(name) != "" {
+			found[name] = true
+		}
+	}
+	delete(found, collection+".json")
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		paths = append(paths, filepath.ToSlash(filepath.Join(dir, name)))
+	}
+	return paths, nil
+}
+
+// committedWith returns the names of the files directly in a directory that contain a text in
+// one of the latest commits of all branches. One of these is on the other side of the merge:
+// its files need not be on the disk. Outside of a repository it returns none.
+func committedWith(ctx context.Context, dir, text string) (names []string, err error) {
+	const latest = "--count=100"
+	branches, err := git(ctx, ".", "for-each-ref", latest, "--sort=-committerdate", "--format=%(objectname)")
+	if err != nil {
+		return nil, nil
+	}
+	heads, err := git(ctx, ".", "rev-parse", "--revs-only", "HEAD", "FETCH_HEAD")
+	if err != nil {
+		return nil, err
+	}
+	commits := strings.Fields(string(branches) + string(heads))
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	args := append([]string{"--literal-pathspecs", "grep", "-lzF", "--max-depth=0", "-e", text}, commits...)
+	out, err := git(ctx, ".", append(args, "--", dir)...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return nil, nil // no file has it
+	}
+	for _, found := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		_, path, _ := strings.Cut(found, ":") // after the commit
+		names = append(names, filepath.Base(filepath.FromSlash(path)))
+	}
+	return names, err
+}
