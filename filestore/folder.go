@@ -24,6 +24,7 @@ type folder struct {
 	*file               // names the lock and the record of a commit, which begin with .pickup
 	lock    lock        // keeps other servers away from the directory
 	deleted []*dataFile // the latest, with what an undo brings back
+	links   []string    // the members that are symlinks
 	empty   bool        // no file is there any more
 	half    bool        // a commit is decided, and not in all files yet
 }
@@ -114,7 +115,7 @@ func (s *Store) enterFolder(ctx context.Context) error {
 // that have dot files: true if the dot files are from a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.o.sys.List(s.folder.dir())
-	s.odd, left = nil, make(map[string]bool)
+	s.odd, s.folder.links, left = nil, nil, make(map[string]bool)
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
 		dot := strings.TrimPrefix(e.Name(), ".")
@@ -127,6 +128,9 @@ func (s *Store) list() (names []string, left map[string]bool, err error) {
 		case !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema"):
 		default:
 			names = append(names, name)
+			if e.Type()&fs.ModeSymlink != 0 {
+				s.folder.links = append(s.folder.links, name)
+			}
 		}
 	}
 	slices.Sort(names)
@@ -149,6 +153,28 @@ func (s *Store) refuse(member string) error {
 	return fmt.Errorf("the collection %q cannot be a file of the folder: %s: %w", member, why, storage.ErrInvalid)
 }
 
+// refuseLink returns an error if the path of f leads to another file of the folder.
+func (s *Store) refuseLink(f *dataFile) error {
+	own := s.folder.memberPath(f.member)
+	real, err := f.o.sys.Resolve(f.path)
+	if err != nil {
+		return nil // the file reports it
+	}
+	if real != own && filepath.Dir(real) == s.folder.dir() && MemberOf(real) != "" {
+		return fmt.Errorf("it is a link to %s in the same folder", filepath.Base(real))
+	}
+	info, err := f.o.sys.Stat(real)
+	if err != nil || real == own && disk.Links(info) < 2 {
+		return nil
+	}
+	for _, g := range s.files {
+		if g.member != f.member && g.known.Info != nil && disk.SameFile(info, g.known.Info) {
+			return fmt.Errorf("it is the same file as %s.json, by a link", g.member)
+		}
+	}
+	return nil
+}
+
 // admit serves one more file, if it is one that can be served. clean says that there are no
 // dot files of it. While the store is served, an error is a finding.
 func (s *Store) admit(ctx context.Context, name string, clean bool) error {
@@ -157,6 +183,9 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 		return nil
 	}
 	refused := s.refuse(name)
+	if refused == nil {
+		refused = s.refuseLink(f)
+	}
 	err := refused
 	if f.clean = clean; err == nil && s.folder.opened {
 		err = f.look() // what is being saved now is not waited for
@@ -183,10 +212,13 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	return err
 }
 
+// memberPath returns the real path that the file of a member has unless it is a link.
+func (d *folder) memberPath(member string) string { return filepath.Join(d.dir(), member+".json") }
+
 // fileOf returns the file of a member that is not served yet.
 func (s *Store) fileOf(member string) *dataFile {
 	f := s.newFile(filepath.Join(s.path, member+".json"))
-	f.member, f.several, f.real = member, true, filepath.Join(s.folder.dir(), member+".json")
+	f.member, f.several, f.real = member, true, s.folder.memberPath(member)
 	return f
 }
 
@@ -258,6 +290,11 @@ func (s *Store) scan(ctx context.Context) error {
 		return nil // the files report it
 	}
 	before := s.files
+	for _, name := range d.links {
+		if f := s.find(name); f != nil && s.refuseLink(f) != nil {
+			s.drop(f) // it has become a link
+		}
+	}
 	for _, name := range names {
 		hidden := s.o.Ephemeral && d.lastOf(name) != nil // deleted in memory only
 		if s.find(name) == nil && !hidden && (s.o.Busy == nil || !s.o.Busy()) {

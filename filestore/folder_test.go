@@ -278,6 +278,75 @@ func TestFolderNames(t *testing.T) {
 	}
 }
 
+// TestFolderLinks has links to other files of a folder, under names before and after those of
+// the files, from the start and made later. Each is one finding, and the file is served once.
+func TestFolderLinks(t *testing.T) {
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		dir := folderOf(t, map[string]string{"d.json": "[]", "e.json": "[]"})
+		in := func(name string) string { return filepath.Join(dir, name) }
+		outside := home(t, "[]")
+		for _, err := range []error{
+			os.Symlink("d.json", in("a.json")), os.Symlink(in("d.json"), in("z.json")), os.Link(in("e.json"), in("f.json")),
+			os.Symlink(outside, in("x.json")), os.Symlink(outside, in("y.json")),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		waited := time.Duration(0)
+		o.now = func() time.Time { return time.Now().Add(waited) }
+		s := startFolder(t, dir, o)
+		log := logOf(s)
+		wants := func(names, links string) {
+			t.Helper()
+			var found []string
+			for _, u := range s.Unreachable() {
+				if !strings.Contains(u.Detail, "link") || strings.Contains(u.Detail, "held") {
+					t.Errorf("%s: %s", u.File, u.Detail)
+				}
+				found = append(found, filepath.Base(u.File))
+			}
+			if got := s.names(t); got != names || strings.Join(found, " ") != links {
+				t.Errorf("%s are served, and not %v; want %s and %s", got, found, names, links)
+			}
+		}
+		wants("d0 e0 x0", "a.json f.json y.json z.json")
+		if err := errors.Join(os.Remove(in("e.json")), os.Symlink("d.json", in("e.json")), os.Remove(in("z.json"))); err != nil {
+			t.Fatal(err)
+		}
+		load(t, s)
+		waited += graceWrite
+		wants("d0 f0 x0", "a.json e.json y.json")
+		if strings.Contains(log.String(), "ERROR") {
+			t.Error(log)
+		}
+	}
+}
+
+// TestFolderRemoved removes a file, as a checkout does. That is no error in the log.
+func TestFolderRemoved(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.json": "[]", "b.json": "[]"})
+	waited := time.Duration(0)
+	s := startFolder(t, dir, Options{now: func() time.Time { return time.Now().Add(waited) }})
+	log := logOf(s)
+	os.Remove(filepath.Join(dir, "b.json"))
+	for range 4 {
+		load(t, s)
+		waited += graceRead
+	}
+	if got := s.names(t); got != "a0" || strings.Contains(log.String(), "ERROR") || !strings.Contains(log.String(), "b.json is missing") {
+		t.Errorf("%s are served\n%s", got, log)
+	}
+	os.Remove(filepath.Join(dir, "a.json"))
+	for range 4 {
+		load(t, s)
+		waited += graceRead
+	}
+	if !strings.Contains(log.String(), "ERROR") {
+		t.Errorf("all files are gone: %s", log)
+	}
+}
+
 // TestFolderLocks starts servers on a folder, and on its files.
 func TestFolderLocks(t *testing.T) {
 	dir := folderOf(t, folderSample())

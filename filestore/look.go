@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"pickup/filestore/document"
@@ -178,7 +179,11 @@ func (f *dataFile) unreadable(state disk.State, err error) error {
 	report := f.unusable(err)
 	if f.reading.reported == nil || f.reading.reported.Error() != report.Error() {
 		f.reading.reported = report
-		f.o.Log.Error(report.Error())
+		level := slog.LevelError
+		if f.several && errors.Is(err, fs.ErrNotExist) && !f.store.folder.empty {
+			level = slog.LevelInfo // it is probably removed, as by a checkout
+		}
+		f.o.Log.Log(context.Background(), level, report.Error())
 		f.store.wakeLocked()
 	}
 	return err

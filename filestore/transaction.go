@@ -175,7 +175,7 @@ func (s *Store) keep(parts []*part) {
 func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, err error) {
 	for _, p := range parts {
 		if p.file != nil {
-			if p.Old = new(p.file.known.Sum); p.file.real != s.fileOf(p.Member).real {
+			if p.Old = new(p.file.known.Sum); p.file.real != s.folder.memberPath(p.Member) {
 				return false, fmt.Errorf("the file %s.json is a link, which can only be changed alone: %w", p.Member, storage.ErrInvalid)
 			}
 			p.OldSize = p.base.Size()

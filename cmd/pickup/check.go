@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -55,27 +56,31 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	} else if e.File.Name != "" {
 		found = append(found, lint.Finding{File: e.File.Name, Detail: strings.TrimPrefix(err.Error(), e.File.Name+": ")})
 	}
+	say := func(format string, args ...any) { // names of files may have control characters
+		text := replaceControls(fmt.Sprintf(format, args...), unicode.ReplacementChar)
+		fmt.Fprintln(e.stdout, text)
+	}
 	for _, f := range found {
-		fmt.Fprintln(e.stdout, f)
+		say("%v", f)
 	}
 	switch {
 	case inText:
-		fmt.Fprintf(e.stdout, "%s: fix this first; the rest was not checked\n", path)
+		say("%s: fix this first; the rest was not checked", path)
 	case unchecked != "":
-		fmt.Fprintf(e.stdout, "%s: rules were not checked: %s\n", path, unchecked)
+		say("%s: rules were not checked: %s", path, unchecked)
 	}
 	if advice := mergeAdvice(ctx, path); advice != "" {
-		fmt.Fprintf(e.stdout, "%s: %s: %s init --git %s\n", path, advice, e.program(), shellFile(path))
+		say("%s: %s: %s init --git %s", path, advice, e.program(), shellFile(path))
 	}
 	if len(found) > 0 {
-		in := found[0].File + ": "
+		in := spell.Printable(found[0].File) + ": "
 		if slices.ContainsFunc(found, func(f lint.Finding) bool { return f.File != found[0].File }) {
 			in = "" // each line has its file
 		}
-		fmt.Fprintf(e.stdout, "%s%s\n", in, spell.Count(len(found), "fault"))
+		say("%s%s", in, spell.Count(len(found), "fault"))
 		return errReported
 	}
-	fmt.Fprintf(e.stdout, "%s: no faults\n", path)
+	say("%s: no faults", path)
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
 
@@ -83,10 +84,11 @@ const maxNamed = 10
 // String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
 // was not looked up. Before the detail it names the value that breaks a rule.
 func (f Finding) String() string {
+	file := spell.Printable(f.File)
 	if f.Line == 0 {
-		return f.File + ": " + f.value + f.Detail
+		return file + ": " + f.value + f.Detail
 	}
-	return fmt.Sprintf("%s:%d:%d: %s%s", f.File, f.Line, f.Column, f.value, f.Detail)
+	return fmt.Sprintf("%s:%d:%d: %s%s", file, f.Line, f.Column, f.value, f.Detail)
 }
 
 // Compare orders findings by file, line and column.
