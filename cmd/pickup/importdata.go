@@ -62,6 +62,9 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 		if isNew(m.path) && e.File.Name == "" && m.IDField == "id" {
 			o.IDMember = "" // configure says which it is
 		}
+		if filestore.IsFolder(m.path) {
+			o.Refuses = func(name string) bool { return filestore.MemberOf(name+".json") == "" }
+		}
 		if m.recording, err = har.Read(text, o); err != nil {
 			return fmt.Errorf("%s: %w", m.Source, err)
 		}

@@ -32,6 +32,8 @@ type Options struct {
 	Base         string // of the API, as in https://api.example.com/v1; "": the one with most answers
 	IDMember     string // "": the first of id, _id and uuid that the records of some list have, or else id
 	List, Record string // the fields that lists and records are in; "": none
+
+	Refuses func(name string) bool // the database can have no collection of that name; may be nil
 }
 
 // A Recording is what is in a file of one API.
@@ -104,7 +106,7 @@ func Read(text []byte, o Options) (*Recording, error) {
 	for i, e := range h.Log.Entries {
 		e.at = rawjson.Pointer("log", "entries", strconv.Itoa(i))
 		e.url, _ = url.Parse(e.Request.URL)
-		if e.url = cmp.Or(e.url, new(url.URL)); strings.Contains(e.Response.Content.MimeType, "json") {
+		if e.url = cmp.Or(e.url, new(url.URL)); isWeb(e.url) && strings.Contains(e.Response.Content.MimeType, "json") {
 			base := e.url.Scheme + "://" + e.url.Host + prefix.FindString(e.url.EscapedPath())
 			if bases[base]++; o.Base == "" && bases[base] > bases[r.Base] {
 				r.Base = base
@@ -112,6 +114,12 @@ func Read(text []byte, o Options) (*Recording, error) {
 		}
 	}
 	r.Base = strings.TrimSuffix(r.Base, "/")
+	if base, err := url.Parse(r.Base); err != nil || !isWeb(base) {
+		if o.Base == "" {
+			return nil, errors.New("no answer of an http or https URL in it is JSON")
+		}
+		return nil, fmt.Errorf("%s is not the http or https URL of an API, as in https://api.example.com/v1", o.Base)
+	}
 	var all []*entry
 	last := make(map[string]*entry) // by URL
 	for _, e := range h.Log.Entries {
@@ -170,6 +178,10 @@ func Read(text []byte, o Options) (*Recording, error) {
 	return r, nil
 }
 
+// isWeb reports whether u can be the URL of an API: not of an extension of the browser, or
+// of data.
+func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
 // decode reads the path and the body of an entry, without what may be secret. It returns
 // why the entry cannot be used, "" if it can.
 func (r *Recording) decode(e *entry) string {
@@ -187,7 +199,9 @@ func (r *Recording) decode(e *entry) string {
 	switch code := e.Response.Status; {
 	case !ok || e.path[0] == "_":
 		return "not an API, or the page of pickup"
-	case hasSecret(rest):
+	case slices.ContainsFunc(e.path, func(part string) bool { return len(part) > mostName }):
+		return fmt.Sprintf("a name of more than %d bytes", mostName)
+	case hasSecret("/" + rest):
 		return "a secret in the path"
 	case e.path[len(e.path)-1] == "graphql":
 		return "GraphQL"
@@ -267,6 +281,10 @@ func (e *entry) isPage() bool {
 	return true
 }
 
+// mostName is the length of a part of a path up to which it is imported: others could not
+// name a collection in a folder.
+const mostName = 200
+
 // plain matches the names that collections and objects may have.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
@@ -293,7 +311,7 @@ func (r *Recording) add(e *entry) string {
 	isObject := !isList && len(e.path) == 1
 	l := r.list(name)
 	switch {
-	case e.Response.Status != 200, !plain.MatchString(name), name == "db", l != nil && l.object != isObject,
+	case e.Response.Status != 200, !r.canName(name), l != nil && l.object != isObject,
 		isObject && (body.Kind() != '{' || r.wrapper(body) != ""), !isObject && !r.distinct(records):
 		return ""
 	case l != nil && e.isEmbedded():
@@ -328,6 +346,11 @@ func (r *Recording) add(e *entry) string {
 		return "the object " + name
 	}
 	return "the collection " + name
+}
+
+// canName reports whether the database can have a collection or an object of that name.
+func (r *Recording) canName(name string) bool {
+	return plain.MatchString(name) && name != "db" && (r.Refuses == nil || !r.Refuses(name))
 }
 
 // unwrap returns the list or the record in a body.

@@ -65,6 +65,25 @@ func TestRead(t *testing.T) {
 			want: `e object {"to":"/x?token=…"} sessions object [] fixed /d?b=1 200 3 fixed /c 200 3 fixed /tokens 200 "…"`,
 		},
 		{
+			name: "secrets in paths",
+			answers: []got{
+				{"GET /reset-password/leaked", 200, `3`}, {"GET /token/leaked/x", 200, `3`}, {"GET /reset%2Dpassword/leaked", 200, `3`},
+				{"GET /reset-password", 200, `[{"name":"password","value":"leaked"},{"name":"csrf","value":"leaked"}]`},
+			},
+			want: `fixed /reset-password 200 [{"name":"password","value":"…"},{"name":"csrf","value":"…"}]`,
+		},
+		{
+			name:    "names that are too long, or refused",
+			o:       Options{Refuses: func(name string) bool { return name == "con" }},
+			answers: []got{{"GET /" + strings.Repeat("x", 201), 200, `[{"id":1}]`}, {"GET /" + strings.Repeat("y", 201) + "/1", 200, `{"id":1}`}, {"GET /con", 200, `[{"id":1}]`}, {"GET /a", 200, `[{"id":1}]`}},
+			want:    `a {"id":1} fixed /con 200 [{"id":1}]`,
+		},
+		{
+			name:    "an extension of the browser",
+			answers: []got{{"GET http-extension://x/a", 200, `[{"id":1}]`}, {"GET https:///a", 200, `[{"id":1}]`}, {"GET http-extension://x/b", 200, `[{"id":1}]`}, {"GET /c", 200, `[{"id":1}]`}},
+			want:    `c {"id":1}`,
+		},
+		{
 			name:    "the later answer",
 			answers: []got{{"GET /posts", 401, `{}`}, {"GET /posts", 200, `[{"id":1,"a":1}]`}, {"GET /posts", 200, `[{"id":"1","a":2}]`}},
 			want:    `posts {"id":"1","a":2}`,

@@ -3,6 +3,8 @@
 package secret
 
 import (
+	"bytes"
+	"encoding/base64"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,7 +25,7 @@ var words = map[string]bool{
 	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
 	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
 	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
-	"authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
+	"csrf": true, "xsrf": true, "mfa": true, "authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
 }
 
 // ends are the ends of such words, as in usertoken.
@@ -62,16 +64,43 @@ func IsName(name string) bool {
 	return false
 }
 
-// token matches a JSON Web Token.
-var token = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
+// token matches a JSON Web Token, signed (three parts) or encrypted (five).
+var token = regexp.MustCompile(`eyJ[\w-]+(?:\.[\w-]*){4}|eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*`)
 
 // parameter matches a name with a value in a URL.
 var parameter = regexp.MustCompile(`[?&;#][^?&;#=\s]+=[^?&;#\s]+`)
 
-// InText returns a text with Hidden in place of JSON Web Tokens, and of the values of secret
-// parameters of URLs.
+// hiders are expressions that match secrets in a text, each with what replaces a match.
+var hiders = []struct {
+	match *regexp.Regexp
+	with  string
+}{
+	{match: token, with: Hidden},
+	{match: regexp.MustCompile(`(?s)-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|$)`), with: Hidden}, // PEM
+	{match: regexp.MustCompile(`(://)[^\s/?#"'<>\\]+@`), with: "${1}" + Hidden + "@"},                  // a user, and a password
+	{match: regexp.MustCompile(`(?i)\b(bearer\s+)[^\s"',;<>]+`), with: "${1}" + Hidden},
+	{match: regexp.MustCompile(`(?i)(/(?:(?:reset|forgot|set|change|new|create|recover)[-_/]?passwords?|passwords?[-_/]?(?:reset|recovery|change)` +
+		`|(?:[\w-]*[-_])?token|magic[-_]?link|(?:verify|confirm)[-_]?e?mail)/)[^\s?#"'<>]+`), with: "${1}" + Hidden}, // a link in a message
+}
+
+// basic matches the credentials of Basic authentication, and other words after "basic".
+var basic = regexp.MustCompile(`(?i)\b(basic\s+)([\w+/-]{8,}=*)`)
+
+// InText returns a text with Hidden in place of tokens, keys in PEM, the users of URLs, their
+// secret parameters and the parts of their paths that are made for one use, and credentials
+// as in a header.
 func InText(s string) string {
-	return parameter.ReplaceAllStringFunc(token.ReplaceAllString(s, Hidden), func(s string) string {
+	for _, h := range hiders {
+		s = h.match.ReplaceAllString(s, h.with)
+	}
+	s = basic.ReplaceAllStringFunc(s, func(s string) string {
+		parts := basic.FindStringSubmatch(s)
+		if plain, err := base64.StdEncoding.DecodeString(parts[2]); err != nil || !bytes.Contains(plain, []byte(":")) {
+			return s
+		}
+		return parts[1] + Hidden
+	})
+	return parameter.ReplaceAllStringFunc(s, func(s string) string {
 		name, _, _ := strings.Cut(s, "=")
 		if plain, err := url.QueryUnescape(name); err == nil && !IsName(plain) {
 			return s
@@ -89,19 +118,19 @@ func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value
 		found(name)
 		return rawjson.AppendQuote(nil, Hidden)
 	case kind == '"':
-		s := rawjson.Unquote(v)
-		if hidden := InText(s); hidden != s {
-			found(name)
-			return rawjson.AppendQuote(nil, hidden)
-		}
-		return v
+		return hideString(v, name, found)
 	case kind == '{':
+		about := subject(v)
 		for quoted, e := range rawjson.Members(v) {
-			if name := rawjson.Unquote(quoted); token.MatchString(name) {
+			name := rawjson.Unquote(quoted)
+			if token.MatchString(name) {
 				found(Hidden)
-			} else {
-				out = rawjson.AppendQuotedMember(out, quoted, Hide(e, name, found))
+				continue
 			}
+			if about != "" && (name == "value" || name == "values") {
+				name = about
+			}
+			out = rawjson.AppendQuotedMember(out, quoted, Hide(e, name, found))
 		}
 	case kind == '[':
 		for e := range rawjson.Elements(v) {
@@ -111,4 +140,36 @@ func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value
 		return v
 	}
 	return append(out, rawjson.Closing(v[0]))
+}
+
+// subject returns the secret name that an object has a value for, as {"name": "password",
+// "value": "x"} does, or "".
+func subject(object jsontext.Value) string {
+	for _, member := range []string{"name", "key", "field", "header"} {
+		v, ok := rawjson.Member(object, member)
+		if ok && v.Kind() == '"' && IsName(rawjson.Unquote(v)) {
+			return rawjson.Unquote(v)
+		}
+	}
+	return ""
+}
+
+// hideString is Hide for a string, which may have JSON in it.
+func hideString(v jsontext.Value, name string, found func(name string)) jsontext.Value {
+	s := rawjson.Unquote(v)
+	hidden := s
+	inner := jsontext.Value(s)
+	if k := inner.Kind(); (k == '{' || k == '[') && inner.IsValid() && rawjson.Depth(inner) <= rawjson.MaxDepth {
+		n := 0
+		inner = Hide(rawjson.Compact(inner), "", func(name string) { n++; found(name) })
+		if n > 0 {
+			hidden = string(inner)
+		}
+	} else if hidden = InText(s); hidden != s {
+		found(name)
+	}
+	if hidden == s {
+		return v
+	}
+	return rawjson.AppendQuote(nil, hidden)
 }
