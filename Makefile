@@ -20,7 +20,7 @@ RUN :=
 # nothing there.
 RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 
-.PHONY: run test test-long lint bench benchmarks fuzz build release setup packages page page-dev clean
+.PHONY: run test test-long test-windows lint bench benchmarks fuzz build release setup packages page page-dev clean
 
 ## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
@@ -35,6 +35,13 @@ test: setup
 test-long: setup
 	PICKUP_LONG=1 $(GO) test $(RACE) -tags $(TAGS) -timeout 120m -v $(PACKAGES)
 
+## test-windows: run tests of the program for Windows with Wine, in less than ten minutes
+## (WINDOWS=long: all that can hold there)
+WINE := /usr/lib/wine/wine64:wine64 x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64
+test-windows:
+	@$(MAKE) --no-print-directory packages TOOLS='$(WINE)'
+	GO=$(GO) TAGS=$(TAGS) .ci/test-windows $(WINDOWS)
+
 ## lint: check formatting, vet, staticcheck, modules and known vulnerabilities
 lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
@@ -43,6 +50,7 @@ lint:
 	$(GO) vet -tags $(TAGS),nomcp ./server ./cmd/pickup
 	GOOS=darwin $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	GOOS=windows $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
+	GOOS=freebsd $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify

@@ -73,6 +73,7 @@ func TestNeverAFile(t *testing.T) {
 			if err := os.WriteFile(path, []byte(`{"d":[]}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			quiet()
 			b, err := s.Load(t.Context())
 			if err != nil || b.Contents[0].Name != "d" {
 				t.Errorf("after it was made: %v, %v", b, err)

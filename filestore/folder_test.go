@@ -89,7 +89,7 @@ func folderWay(w way) Options {
 
 func folderBoth(w way) (Options, disk.Calls) {
 	o, others := w.both()
-	if w.name == "in place" {
+	if strings.HasPrefix(w.name, "in place") {
 		o.sys.IsMount = func(path string) bool { _, err := os.Stat(path); return err == nil }
 	}
 	return o, others

@@ -129,7 +129,13 @@ func (l *lock) lockInode() error {
 		flag = os.O_RDWR
 	}
 	l.replaceInode(nil)
-	f, err := sys.Open(l.real, flag, 0)
+	var f *os.File
+	var err error
+	if sys.OpenBlocks { // to write in place: see acquireInode
+		f, err = sys.OpenAlone(l.real)
+	} else {
+		f, err = sys.Open(l.real, flag, 0)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -60,8 +61,8 @@ var savers = []saver{
 		return errors.Join(err, f.Sync(), f.Close(), os.Chmod(path, 0o644), os.Remove(path+"~"))
 	}},
 	{name: "git checkout: removed, then made anew", replace: true, save: func(path, text string) error {
-		if err := os.Remove(path); err != nil {
-			return err
+		if err := os.Remove(path); err != nil && !(runtime.GOOS == "windows" && errors.Is(err, os.ErrNotExist)) {
+			return err // there it may have been removed by the last try
 		}
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
@@ -102,7 +103,7 @@ func TestRace(t *testing.T) {
 	}
 	for _, w := range ways {
 		for _, sv := range savers {
-			if sv.replace && w.name == "in place" {
+			if sv.replace && strings.HasPrefix(w.name, "in place") {
 				continue
 			}
 			t.Run(w.name+"/"+sv.name, func(t *testing.T) { race(t, w, sv, edits) })
@@ -182,7 +183,8 @@ func race(t *testing.T, w way, sv saver, edits int) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, os.ErrNotExist) {
+			// On Windows a file that is being read at the moment cannot be replaced.
+			if !errors.Is(err, os.ErrNotExist) && runtime.GOOS != "windows" {
 				t.Fatal(err)
 			}
 		}

@@ -285,6 +285,7 @@ func TestUnconfirmedAndBroken(t *testing.T) {
 			t.Errorf("%s: %d writes, the file holds %q", w.name, written, got)
 		}
 		put(t, path, edited("Optician"))
+		quiet()
 		if got := titles(load(t, s)); got != "Optician, School run" {
 			t.Error(got)
 		}

@@ -30,6 +30,8 @@ type handle struct {
 	info    os.FileInfo
 	shares  bool // others may rename and remove the file
 	renames bool // the program may rename it, so all others have to share
+	writes  bool
+	alone   bool // no other program may write
 }
 
 // calls returns the calls of a program that shares its files, or does not.
@@ -37,7 +39,10 @@ func (r *windowsRules) calls(shares bool) disk.Calls {
 	sys := disk.Real()
 	sys.OpenBlocks = true
 	sys.Open = func(path string, flag int, perm os.FileMode) (*os.File, error) {
-		return r.open(path, flag, perm, handle{shares: shares})
+		return r.open(path, flag, perm, handle{shares: shares, writes: flag&(os.O_WRONLY|os.O_RDWR) != 0})
+	}
+	sys.OpenAlone = func(path string) (*os.File, error) {
+		return r.open(path, os.O_RDWR, 0, handle{shares: true, writes: true, alone: true})
 	}
 	sys.Guard = func(path string) (*os.File, error) {
 		return r.open(path, os.O_RDONLY, 0, handle{shares: true, renames: true})
@@ -82,7 +87,7 @@ func (r *windowsRules) open(path string, flag int, perm os.FileMode, h handle) (
 		return nil, held("open", path)
 	}
 	for _, other := range r.of(path) {
-		if h.renames && !other.shares || other.renames && !h.shares {
+		if h.renames && !other.shares || other.renames && !h.shares || h.alone && other.writes || other.alone && h.writes {
 			return nil, held("open", path)
 		}
 	}
@@ -158,6 +163,13 @@ func (r *windowsRules) remove(path string) error {
 func onWindows() (Options, disk.Calls) {
 	var r windowsRules
 	return Options{sys: r.calls(true)}, r.calls(false)
+}
+
+// inPlaceOnWindows is the same where the file cannot be replaced.
+func inPlaceOnWindows() (Options, disk.Calls) {
+	o, others := onWindows()
+	o.sys.IsMount = func(string) bool { return true }
+	return o, others
 }
 
 // TestWindowsRules writes with a store that knows the rules, and one that keeps files open

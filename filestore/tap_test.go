@@ -69,6 +69,16 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			return f, err
 		},
 		OpenBlocks: sys.OpenBlocks,
+		OpenAlone: func(p string) (*os.File, error) {
+			if err := path("open alone", p); err != nil {
+				return nil, err
+			}
+			f, err := sys.OpenAlone(p)
+			if err == nil {
+				t.files[f] = true
+			}
+			return f, err
+		},
 		Guard: func(p string) (*os.File, error) {
 			if err := path("guard", p); err != nil {
 				return nil, err

@@ -104,11 +104,15 @@ func (t *target) writeOnce(next *document.Document) error {
 	case isAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES):
 		// The file, or its directory, does not allow a replacement. It may allow a write.
 		t.use(inPlace)
-		if again := t.inPlace.write(next); !isAny(again, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+		again := t.inPlace.write(next)
+		if !isAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
 			t.o.Log.Warn(t.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
 			return again
 		}
 		t.use(was)
+		if errors.Is(again, disk.ErrHeld) {
+			return again
+		}
 	}
 	return err
 }

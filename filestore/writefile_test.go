@@ -57,7 +57,7 @@ func TestWriteFile(t *testing.T) {
 			if got := content(); got != c.want {
 				t.Errorf("the file has %q, want %q", got, c.want)
 			}
-			if info, err := os.Stat(path); c.want != "" && (err != nil || info.Mode() != c.mode) {
+			if info, err := os.Stat(path); c.want != "" && (err != nil || info.Mode() != permissions(c.mode)) {
 				t.Errorf("the file is %v, %v", info, err)
 			}
 			files, err := os.ReadDir(filepath.Dir(path))

@@ -29,8 +29,14 @@ func built(t *testing.T) string {
 	return binary
 }
 
+// builtVar names the program where the tests cannot build it, as under Wine.
+const builtVar = "PICKUP_TEST_BUILT"
+
 // build builds the program once for all tests.
 var build = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(builtVar); path != "" {
+		return path, nil
+	}
 	path, err := exec.LookPath("pickup") // in a folder of the test binary, which testscript removes
 	if err != nil {
 		return "", err
@@ -127,7 +133,7 @@ func (p *process) kill() {
 
 // stop sends a signal, waits for the end, and returns nil for exit code 0.
 func (p *process) stop(s syscall.Signal) error {
-	if err := p.cmd.Process.Signal(s); err != nil {
+	if err := sendSignal(p.cmd.Process, s); err != nil {
 		return err
 	}
 	select {
@@ -135,8 +141,8 @@ func (p *process) stop(s syscall.Signal) error {
 	case <-time.After(patience):
 		return fmt.Errorf("the server does not stop:\n%s", p.text())
 	}
-	if p.err != nil {
-		return fmt.Errorf("the server stopped with %w:\n%s", p.err, p.text())
+	if err := ended(p.err); err != nil {
+		return fmt.Errorf("the server stopped with %w:\n%s", err, p.text())
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestScriptsRunToTheEnd(t *testing.T) {
 var passed = []string{
 	"PATH", "HOME", "TMPDIR", "PICKUP_DB", "PICKUP_HOST", "PICKUP_PORT", "PICKUP_NO_AUTH",
 	"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_HTPASSWD", "PICKUP_CONFIG",
-	"PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE", "PICKUP_ETCD_CACERT", "PICKUP_ETCD_CERT", "PICKUP_ETCD_KEY", "PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
+	"SYSTEMROOT", "TEMP", "PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE", "PICKUP_ETCD_CACERT", "PICKUP_ETCD_CERT", "PICKUP_ETCD_KEY", "PICKUP_TLS_SELF_SIGNED", "PICKUP_CORS_ORIGIN", "PICKUP_LOG_LEVEL", "container",
 }
 
 type serverKey struct{}
@@ -168,7 +168,7 @@ func scriptHangup(ts *testscript.TestScript, neg bool, args []string) {
 	if p == nil || neg || len(args) > 0 {
 		ts.Fatalf("usage: hup, with a server running")
 	}
-	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+	ts.Check(sendSignal(p.cmd.Process, syscall.SIGHUP))
 }
 
 // scriptClient accepts self-signed certificates.

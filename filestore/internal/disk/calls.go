@@ -38,8 +38,9 @@ type Calls struct {
 
 	// OpenBlocks says that a program can prevent a rename or a removal of a file by having it
 	// open, and that no file that is open can be renamed over, as on Windows. A store then
-	// keeps no file open from one operation to the next, and these two calls are there.
+	// keeps no file open from one operation to the next, and these calls are there.
 	OpenBlocks bool
+	OpenAlone  func(path string) (*os.File, error) // for reading and writing, if no other program writes, and none can until it is closed; ErrHeld
 	Guard      func(path string) (*os.File, error) // until it is closed no program can prevent a rename of it; ErrHeld
 	Unused     func(path string) error             // ErrTaken if a program has the file open
 
@@ -76,6 +77,7 @@ func Real() Calls {
 		Lock:       lock,
 		Lease:      lease,
 		OpenBlocks: openBlocks,
+		OpenAlone:  openAlone,
 		Guard:      guard,
 		Unused:     unused,
 		CanWrite:   canWrite,

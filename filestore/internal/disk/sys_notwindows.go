@@ -44,6 +44,7 @@ func syncDir(dir string) error {
 const openBlocks = false
 
 var (
-	guard  func(path string) (*os.File, error)
-	unused func(path string) error
+	openAlone func(path string) (*os.File, error)
+	guard     func(path string) (*os.File, error)
+	unused    func(path string) error
 )

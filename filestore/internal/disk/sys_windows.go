@@ -24,8 +24,13 @@ type sysError struct {
 	means error
 }
 
-func (e sysError) Is(target error) bool {
-	return target == e.means || e.means != ErrHeld && e.Errno.Is(target)
+func (e sysError) Is(target error) bool { return target == e.means }
+
+func (e sysError) Unwrap() error {
+	if e.means == ErrHeld {
+		return nil
+	}
+	return e.Errno
 }
 
 // meanings are those of errors that Windows tells apart and a store does not.
@@ -77,6 +82,12 @@ func openFile(path string, flag int, perm os.FileMode) (*os.File, error) {
 }
 
 const openBlocks = true
+
+func openAlone(path string) (*os.File, error) {
+	const readers = windows.FILE_SHARE_READ | windows.FILE_SHARE_DELETE
+	f, err := openfile.Create(path, windows.GENERIC_READ|windows.GENERIC_WRITE, readers, windows.OPEN_EXISTING)
+	return f, explain(err, nil)
+}
 
 func guard(path string) (*os.File, error) {
 	f, err := openfile.Create(path, windows.DELETE|windows.FILE_READ_ATTRIBUTES, openfile.ShareAll, windows.OPEN_EXISTING)
