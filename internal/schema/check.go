@@ -126,6 +126,10 @@ func (s *Schema) Respelled(pointer string) []string {
 	return all
 }
 
+// declaration is the name of the top-level field that names the file of the schema. It is for
+// editors and for pickup, so no rule judges it.
+const declaration = "$schema"
+
 // CheckNames returns what is wrong with the names of a database's top-level fields.
 func (s *Schema) CheckNames(names []string) []Fault {
 	if s == nil {
@@ -134,13 +138,13 @@ func (s *Schema) CheckNames(names []string) []Fault {
 	var faults []Fault
 	for _, part := range gather(false, s.root) {
 		for _, name := range part.Required {
-			if !slices.Contains(names, name) {
+			if name != declaration && !slices.Contains(names, name) {
 				faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required"})
 			}
 		}
 	}
 	for _, name := range names {
-		if s.rules[name] != nil || s.shape.free {
+		if name == declaration || s.rules[name] != nil || s.shape.free {
 			continue
 		}
 		if near := spell.NearName(name, s.names); near != "" {
@@ -159,7 +163,11 @@ func (s *Schema) Whole() bool {
 // CheckWhole returns what is wrong with a whole database, by the keywords of
 // JSON Schema alone.
 func (s *Schema) CheckWhole(database jsontext.Value) []Fault {
-	return tidy(s.at.find(s.root, database))
+	if _, ok := rawjson.Member(database, declaration); ok {
+		database = rawjson.MergePatch(database, jsontext.Value(`{"`+declaration+`":null}`))
+	}
+	faults := tidy(s.at.find(s.root, database))
+	return slices.DeleteFunc(faults, func(f Fault) bool { return f.Pointer == "/"+declaration }) // that it is required
 }
 
 // Apart reports whether the rules of a list concern its elements alone.

@@ -21,7 +21,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		names := rawjson.At(data, fragment(part.Location)+"/properties")
 		for quoted := range rawjson.Members(names) {
 			name := rawjson.Unquote(quoted)
-			if s.rules[name] == nil && name != "$schema" {
+			if s.rules[name] == nil && name != declaration {
 				s.names = append(s.names, name)
 				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])
 				s.rules[name].certain = certain.of(s.rules[name].record...)
