@@ -110,7 +110,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 		if err != nil {
 			return err
 		}
-		line := strings.Replace(gitPattern(at), `\*.json`, "*.json", 1) + " merge=pickup diff=pickup"
+		line := gitPattern(at) + " merge=pickup diff=pickup"
 		switch driver := gitAttribute(ctx, file, "merge"); driver {
 		case "pickup":
 		case "unspecified", "set", "": // git's own
@@ -179,9 +179,14 @@ var earlierDriver = regexp.MustCompile(`^(pickup|npx \S+) merge --renumber --pat
 // wildcard matches what has a meaning in a pattern of git, or of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
 
-// gitPattern returns the pattern of .gitattributes for a path in the repository.
+// gitPattern returns the pattern of .gitattributes for a path in the repository. A path that
+// ends in *.json stands for the files of a folder.
 func gitPattern(path string) string {
-	pattern := "/" + wildcard.ReplaceAllString(filepath.ToSlash(path), `\$0`)
+	folder, isFolder := strings.CutSuffix("/"+filepath.ToSlash(path), "/*.json")
+	pattern := wildcard.ReplaceAllString(folder, `\$0`)
+	if isFolder {
+		pattern += "/*.json"
+	}
 	if strings.ContainsAny(pattern, " \t\"") {
 		return quote(pattern)
 	}

@@ -226,7 +226,7 @@ func mergedElements(ours, theirs *arrayEdit, scalar bool) ([]elementModel, bool)
 func TestMergeElements(t *testing.T) {
 	rounds := 1500
 	if os.Getenv("PICKUP_LONG") != "" {
-		rounds = 200_000
+		rounds = 60_000
 	}
 	conflicts := 0
 	for seed := range rounds {

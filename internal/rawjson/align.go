@@ -14,16 +14,16 @@ const maxAligned = 1 << 20
 // at least one element that both arrays have, apart from white space. As many elements as
 // possible stay. If a long part of the arrays differs, that part is one edit.
 func Edits(old, v []jsontext.Value) (edits []Edit) {
-	a, b := numberTexts(old, v)
-	head, foot := commonEnds(a, b)
-	a = a[head : len(a)-foot]
-	b = b[head : len(b)-foot]
-	if len(a)+len(b) == 0 {
+	head, foot := commonEnds(old, v)
+	old = old[head : len(old)-foot]
+	v = v[head : len(v)-foot]
+	if len(old)+len(v) == 0 {
 		return nil
 	}
-	if len(a)*len(b) > maxAligned {
-		return []Edit{{head, head + len(a), head, head + len(b)}}
+	if len(old)*len(v) > maxAligned {
+		return []Edit{{head, head + len(old), head, head + len(v)}}
 	}
+	a, b := numberTexts(old, v)
 	scores := scoreAlignments(a, b)
 	i, j := 0, 0
 	open := Edit{head, head, head, head}
@@ -96,12 +96,12 @@ func numberTexts(a, b []jsontext.Value) (ofA, ofB []int) {
 }
 
 // commonEnds returns how many elements are equal at the start and at the end.
-func commonEnds(a, b []int) (head, foot int) {
+func commonEnds(a, b []jsontext.Value) (head, foot int) {
 	least := min(len(a), len(b))
-	for head < least && a[head] == b[head] {
+	for head < least && sameText(a[head], b[head]) {
 		head++
 	}
-	for foot < least-head && a[len(a)-1-foot] == b[len(b)-1-foot] {
+	for foot < least-head && sameText(a[len(a)-1-foot], b[len(b)-1-foot]) {
 		foot++
 	}
 	return head, foot

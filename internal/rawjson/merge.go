@@ -62,14 +62,12 @@ func mergeElements(old, v []jsontext.Value, idMember string, depth int) (changed
 // they have one.
 func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, foot int) {
 	partners = make([]int, len(v))
-	both := min(len(old), len(v))
-	for head < both && sameText(old[head], v[head]) {
-		partners[head] = head
-		head++
+	head, foot = commonEnds(old, v)
+	for i := range head {
+		partners[i] = i
 	}
-	for foot < both-head && sameText(old[len(old)-1-foot], v[len(v)-1-foot]) {
-		foot++
-		partners[len(v)-foot] = len(old) - foot
+	for i := range foot {
+		partners[len(v)-1-i] = len(old) - 1 - i
 	}
 	id := func(e jsontext.Value) string {
 		if idMember == "" {
