@@ -121,6 +121,37 @@ func TestLateEditOfAnotherField(t *testing.T) {
 	}
 }
 
+// TestLateEditOfElements finishes edits of an array without ids, of which a commit changed
+// another element meanwhile. If the edits cannot be told apart, the file keeps the commit and
+// a conflict copy has the edit.
+func TestLateEditOfElements(t *testing.T) {
+	for _, test := range []struct{ base, commit, edit, want string }{
+		{base: `[12.5, 41.9]`, commit: `[12.5, 42.0]`, edit: `[12.6, 41.9]`, want: `[12.6, 42.0]`},
+		{base: `["boil", "drain"]`, commit: `["boil", "drain well"]`, edit: `["boil", "drain", "serve"]`, want: `["boil", "drain well"]`},
+	} {
+		written := func(at string) string { return `{"places": [{"id": "1", "at": ` + at + `}]}` + "\n" }
+		path := home(t, written(test.base))
+		s := start(t, path, Options{})
+		save := lateEdit(t, path)
+		change := storage.Change{Collection: "places", ID: "1", Value: []byte(`{"id":"1","at":` + test.commit + `}`)}
+		if err := commit(s, change); err != nil {
+			t.Fatal(err)
+		}
+		save(written(test.edit))
+		s.mu.Lock()
+		s.files[0].collectLateEdits()
+		s.mu.Unlock()
+		if got := text(t, path); got != written(test.want) {
+			t.Errorf("%s and %s: got %s", test.commit, test.edit, got)
+		}
+		copies, _ := filepath.Glob(path + ".conflict-*")
+		conflict := test.want == test.commit
+		if conflict != (len(copies) == 1) || conflict && text(t, copies[0]) != written(test.edit) {
+			t.Errorf("%s and %s: conflict copies %v", test.commit, test.edit, copies)
+		}
+	}
+}
+
 // TestLateEditAfterKeyBy finishes an edit that was begun when the ids were in
 // another member.
 func TestLateEditAfterKeyBy(t *testing.T) {
