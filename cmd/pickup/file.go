@@ -40,6 +40,9 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 			return nil, err
 		}
 	}
+	if isFolderName(path) && (o.MustExist || os.IsPathSeparator(path[len(path)-1])) {
+		return nil, missingFolder(path)
+	}
 	store, err := filestore.Open(ctx, path, o)
 	if err == nil {
 		return store, nil
@@ -93,6 +96,21 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// isFolderName reports whether nothing is at path, and the name is one of a folder.
+func isFolderName(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == ""
+}
+
+// missingFolder returns the error of a folder that does not exist. It names a file that was
+// probably meant.
+func missingFolder(path string) error {
+	if near := spell.NearFile(path); near != "" {
+		return config.Usagef("%s does not exist; did you mean %s?", path, near)
+	}
+	return config.Usagef("%s does not exist; to serve a folder, create it first: mkdir %s", path, shellFile(path))
+}
+
 // members returns the number of files in a directory that can be collections, and another
 // file that is not pickup's, or "".
 func members(dir string) (n int, other string) {
@@ -112,7 +130,7 @@ func members(dir string) (n int, other string) {
 // the image does, it is the folder that has the files of its collections.
 func (e *environment) database(f config.FileArgument) string {
 	path := f.Path(e.Sources)
-	if f.File == "" && path == e.Getenv("PICKUP_DB") && hasMembers(path) {
+	if f.File == "" && path == e.Getenv("PICKUP_DB") && filepath.Ext(path) != "" && hasMembers(path) {
 		return filepath.Dir(path)
 	}
 	return path

@@ -90,6 +90,9 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 // create imports into a new file. It tries that in memory first, and leaves no file if the
 // import fails.
 func (m *dataImport) create(ctx context.Context, e *environment) error {
+	if isFolderName(m.path) {
+		return missingFolder(m.path)
+	}
 	o := filestore.Options{Initial: initial(m.path), Ephemeral: true}
 	_, missing := os.Stat(m.path)
 	trial, err := openFile(ctx, e, m.path, o)

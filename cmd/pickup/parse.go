@@ -134,6 +134,9 @@ func checkFileName(e *environment, word string, commands []*kong.Node) error {
 		return config.Usagef("unknown command %q; did you mean the file %s?", word, near)
 	}
 	hint := spell.DidYouMean(word, "the commands", names)
+	if spell.Nearest(word, names) == "" {
+		hint += "; there is no folder " + word
+	}
 	return config.Usagef("unknown command %q%s (to create a file of that name: %s init %s)", word, hint, e.program(), shellWord(word))
 }
 

@@ -214,6 +214,8 @@ func (s *service) notifySystemd(state string) {
 func (s *service) checkFile(context.Context) error {
 	s.inFolder = cmp.Or(s.File, s.env.Getenv("PICKUP_DB"), s.env.File.DB()) == "" && hasMembers(s.file)
 	switch {
+	case !etcdstore.IsURL(s.file) && isFolderName(s.file):
+		return missingFolder(s.file)
 	case !etcdstore.IsURL(s.file):
 		return checkSource(s.file)
 	case s.Ephemeral:
