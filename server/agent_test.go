@@ -369,6 +369,24 @@ func TestAgentPages(t *testing.T) {
 	}
 }
 
+// TestAgentEscapes writes escapes: the text is stored, and a string that is equal already is
+// no change.
+func TestAgentEscapes(t *testing.T) {
+	db, web := open(t, `{"towns":[{"id":1,"name":"Győr"},{"id":2,"name":"P\u00e9cs"}]}`, server.Options{})
+	far := httptest.NewServer(web)
+	t.Cleanup(far.Close)
+	b := connect(t, far, "/_/mcp")
+	text, refused := b.call("write", `{"changes":[{"op":"create","collection":"towns","id":"3","record":{"name":"M\u00f3r","n":1.10}},`+
+		`{"op":"update","collection":"towns","id":"1","record":{"name":"Gy\u0151r"}},{"op":"update","collection":"towns","id":"2","record":{"name":"Pécs"}}]}`)
+	if refused {
+		t.Fatal(text)
+	}
+	want := `{"towns":[{"id":1,"name":"Győr"},{"id":2,"name":"P\u00e9cs"},{"id":3,"name":"Mór","n":1.10}]}`
+	if got := string(db.Snapshot().AppendJSON(nil)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestAgentRandom lets an agent write at random in a session while others write to the
 // database, each to records of its own. What is committed is what a model has.
 func TestAgentRandom(t *testing.T) {

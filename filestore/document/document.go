@@ -31,6 +31,7 @@ type Document struct {
 	most    int64     // the largest length of a document that the slices may keep alive
 	style   style     // of the top level, when it was parsed
 	strict  bool      // the text has no comments, trailing commas or byte order mark
+	escaped bool      // the text, when it was parsed, had escapes for all characters that are not ASCII
 }
 
 // A member is a top-level member of a document.

@@ -126,8 +126,8 @@ func (m *model) list(name string) (values []string) {
 	return values
 }
 
-// canonical returns v with sorted members and unquoted names. Scalars keep their
-// spelling.
+// canonical returns v with sorted members and unquoted names. Numbers keep their
+// spelling; a file may have escapes for the characters of strings.
 func canonical(v []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	var b strings.Builder
@@ -169,7 +169,7 @@ func canonicalNext(dec *jsontext.Decoder, b *strings.Builder) {
 		if err != nil {
 			panic(err)
 		}
-		b.Write(v)
+		b.Write(rawjson.Unescaped(v))
 	}
 }
 

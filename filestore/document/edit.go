@@ -55,6 +55,9 @@ func (e *edit) change(c storage.Change) error {
 	if e.only != "" && (c.Collection != e.only || c.ID == "" && c.Value == nil) {
 		return fmt.Errorf("the file is the collection %q, and can have no other: %w", e.only, storage.ErrInvalid)
 	}
+	if e.escaped && c.Value != nil {
+		c.Value = rawjson.Escaped(c.Value)
+	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
 	if c.ID == "" {
 		switch {
@@ -282,6 +285,9 @@ func (e *edit) addMember(c storage.Change) error {
 	label, err := jsontext.AppendQuote(nil, c.Collection)
 	if err != nil {
 		return fmt.Errorf("the name %q: %w", c.Collection, storage.ErrInvalid)
+	}
+	if e.escaped {
+		label = rawjson.Escaped(label)
 	}
 	mark := []byte(e.style.colon)
 	if k := len(e.members); k > 0 {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"slices"
+	"unicode/utf8"
 
 	"pickup/internal/jsonsyntax"
 	"pickup/internal/rawjson"
@@ -43,7 +45,23 @@ func ParseMember(only, file string, data []byte, idMember func(collection string
 		}
 	}
 	d.style = styleOf(d, data)
+	d.escaped = isEscaped(data)
 	return d, nil
+}
+
+// isEscaped reports whether data has escapes for characters that are not ASCII, and no
+// such character.
+func isEscaped(data []byte) bool {
+	found := false
+	for rest := data; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || len(rest) < i+len(`\u0000`) {
+			break
+		}
+		found = found || rest[i+1] == 'u' && (string(rest[i+2:i+4]) != "00" || rest[i+4] >= '8')
+		rest = rest[i+2:]
+	}
+	return found && !slices.ContainsFunc(data, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
 // deepest is how deep a file may be nested: as deep as jsontext allows.

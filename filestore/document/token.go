@@ -14,13 +14,16 @@ func sameValue(a, b []byte) bool {
 }
 
 // withScalars returns the text a with the scalars of the value b, or nil if their
-// lists or the names of members differ.
+// lists or the names of members differ. Equal strings keep their spelling.
 func withScalars(a, b []byte) []byte {
 	out, from := make([]byte, 0, len(a)+32), 0
 	same := tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
 		next := rawjson.SkipGap(a, iEnd)
 		if isMark(a[i]) || isMark(b[j]) || next < len(a) && a[next] == ':' {
 			return false
+		}
+		if rawjson.SameUnescaped(a[i:iEnd], b[j:jEnd]) {
+			return true
 		}
 		out = append(append(out, a[from:i]...), b[j:jEnd]...)
 		from = iEnd

@@ -40,7 +40,12 @@ type collection struct {
 // equal in old, which may be nil, share those.
 func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
 	if in.Kind != storage.Array {
-		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: rawjson.Compact(in.Value)}
+		var before jsontext.Value
+		if old != nil {
+			before = old.value
+		}
+		values := new(compactor)
+		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: values.compact(in.Value, before, false)}
 	}
 	was := old.inOrder()
 	c := &collection{name: in.Name, kind: storage.Array, rev: rev, ids: idStats{member: o.IDMember(in.Name)},
@@ -229,20 +234,25 @@ type compactor struct {
 	buf   []byte
 }
 
-// compact returns v without white space, or before if that is the same value. If
-// compact is set, v has no white space.
+// compact returns v without white space, or before if that is the same value, maybe with
+// other escapes: a file may have escapes for what a client sent as text. If compact is
+// set, v has no white space.
 func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {
 	if bytes.Equal(v, before) {
 		return before
 	}
-	if p.share && (compact || rawjson.IsCompact(v)) {
-		return slices.Clip(v)
+	shared := p.share && (compact || rawjson.IsCompact(v))
+	if !shared {
+		p.buf = rawjson.AppendCompact(p.buf[:0], v)
+		v = p.buf
 	}
-	p.buf = rawjson.AppendCompact(p.buf[:0], v)
-	if bytes.Equal(p.buf, before) {
+	if bytes.Equal(v, before) || before != nil && bytes.IndexByte(v, '\\') >= 0 && rawjson.SameUnescaped(v, before) {
 		return before
 	}
-	return slices.Clip(bytes.Clone(p.buf))
+	if shared {
+		return slices.Clip(v)
+	}
+	return slices.Clip(bytes.Clone(v))
 }
 
 // valueAt returns the value of the element with that key, nil if there is none.

@@ -617,6 +617,23 @@ func TestFreshAsksOnce(t *testing.T) {
 	}
 }
 
+// TestSharedEscapes writes escapes to a shared store, which gets the text.
+func TestSharedEscapes(t *testing.T) {
+	two(t, func(t *testing.T, a, b replica) {
+		a.update(t, creating("b", `{"id":"1","town":"Gy\u0151r","n":1.10}`))
+		a.update(t, func(tx *database.Tx) error {
+			return tx.PatchDatabase([]byte(`[{"op":"replace","path":"/c","value":{"x":"\/"}}]`))
+		})
+		synctest.Wait()
+		rev := a.Snapshot().Rev()
+		a.update(t, merging("b", "1", `{"town":"Gy\u0151r"}`))
+		want := `{"a":[{"id":"1","n":1},{"id":"2","n":2}],"b":[{"id":"1","town":"Győr","n":1.10}],"c":{"x":"/"}}`
+		if got := whole(b.Snapshot()); got != want || a.Snapshot().Rev() != rev {
+			t.Errorf("%s, want %s; the same string makes revision %d of %d", got, want, a.Snapshot().Rev(), rev)
+		}
+	})
+}
+
 // TestSharedBaseline resets a replica. The baseline is its start, until a hand edit or
 // other rules; what other replicas write, and a gap, leave it.
 func TestSharedBaseline(t *testing.T) {

@@ -295,13 +295,13 @@ func valuesOf(records []*Record) []jsontext.Value {
 	return values
 }
 
-// read returns the body without white space, with the schema's names of fields;
+// read returns the body without white space and escapes, with the schema's names of fields;
 // sent has the names that were sent as aliases.
 func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
 	if body.Kind() != '{' {
 		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
 	}
-	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Compact(body))
+	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Unescaped(body))
 	return value, sent, faults, nil
 }
 

@@ -74,7 +74,7 @@ func parseOperation(at string, v jsontext.Value) (op Operation, err error) {
 		if !ok {
 			return op, malformed(at+"/value", "the operation "+op.Op+" has a value")
 		}
-		op.Value = rawjson.Compact(value)
+		op.Value = rawjson.Unescaped(value)
 	}
 	return op, nil
 }

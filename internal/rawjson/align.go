@@ -14,7 +14,7 @@ const maxAligned = 1 << 20
 // at least one element that both arrays have, apart from white space. As many elements as
 // possible stay. If a long part of the arrays differs, that part is one edit.
 func Edits(old, v []jsontext.Value) (edits []Edit) {
-	head, foot := commonEnds(old, v)
+	head, foot := commonEnds(old, v, sameText)
 	old = old[head : len(old)-foot]
 	v = v[head : len(v)-foot]
 	if len(old)+len(v) == 0 {
@@ -95,13 +95,13 @@ func numberTexts(a, b []jsontext.Value) (ofA, ofB []int) {
 	return number(a), number(b)
 }
 
-// commonEnds returns how many elements are equal at the start and at the end.
-func commonEnds(a, b []jsontext.Value) (head, foot int) {
+// commonEnds returns how many elements are the same at the start and at the end.
+func commonEnds(a, b []jsontext.Value, same func(a, b jsontext.Value) bool) (head, foot int) {
 	least := min(len(a), len(b))
-	for head < least && sameText(a[head], b[head]) {
+	for head < least && same(a[head], b[head]) {
 		head++
 	}
-	for foot < least-head && sameText(a[len(a)-1-foot], b[len(b)-1-foot]) {
+	for foot < least-head && same(a[len(a)-1-foot], b[len(b)-1-foot]) {
 		foot++
 	}
 	return head, foot

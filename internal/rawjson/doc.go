@@ -4,7 +4,7 @@
 //
 //   - scan.go finds the ends of values, fields and elements;
 //   - pointer.go follows JSON Pointers and finds lines and columns;
-//   - edit.go compacts values, sets fields and applies merge patches;
+//   - edit.go compacts values, replaces escapes, sets fields and applies merge patches;
 //   - merge.go keeps the order of fields in a value that replaces another;
 //   - align.go finds the edits that turn an array into another;
 //   - equal.go and number.go compare values, numbers exactly;

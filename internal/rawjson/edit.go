@@ -1,7 +1,11 @@
 package rawjson
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,6 +27,50 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 		i = SkipSpace(v, space)
 	}
 	return dst
+}
+
+// Unescaped is like Compact, but names and strings have their characters instead of
+// escapes, unless JSON requires an escape or the character is half a surrogate pair.
+func Unescaped(v jsontext.Value) jsontext.Value {
+	v = Compact(v)
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v
+	}
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		if v[i] != '"' {
+			out = append(out, v[i])
+			i++
+			continue
+		}
+		end := SkipString(v, i)
+		token := v[i:end]
+		text := UnquoteBytes(token)
+		if bytes.IndexByte(token, '\\') < 0 || bytes.ContainsRune(text, utf8.RuneError) {
+			out = append(out, token...)
+		} else {
+			out = AppendQuote(out, string(text))
+		}
+		i = end
+	}
+	return out
+}
+
+// Escaped returns v with escapes for all characters that are not ASCII.
+func Escaped(v jsontext.Value) jsontext.Value {
+	out := make([]byte, 0, len(v))
+	for _, c := range string(v) {
+		switch {
+		case c < utf8.RuneSelf:
+			out = append(out, byte(c))
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, c)
+		}
+	}
+	return out
 }
 
 // IsCompact reports whether v has no white space between tokens.

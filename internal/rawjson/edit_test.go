@@ -34,3 +34,21 @@ func TestMergePatch(t *testing.T) {
 		}
 	}
 }
+
+func TestUnescaped(t *testing.T) {
+	for _, test := range []struct{ v, text, ascii string }{
+		{`{"n\u0151" : 1.10, "a":[ "Gy\u0151r\/x" ]}`, `{"nő":1.10,"a":["Győr/x"]}`, `{"n\u0151":1.10,"a":["Gy\u0151r/x"]}`},
+		{`"\u0022\u005c\u000a\u0001\b\u003c"`, `"\"\\\n\u0001\b<"`, `"\"\\\n\u0001\b<"`},
+		{`"\ud83d\uDE00"`, `"😀"`, `"\ud83d\ude00"`},
+		{`"\ud83d\u0151"`, `"\ud83d\u0151"`, `"\ud83d\u0151"`},
+		{`1E+3`, `1E+3`, `1E+3`},
+	} {
+		text := Unescaped(jsontext.Value(test.v))
+		if string(text) != test.text {
+			t.Errorf("%s is %s, want %s", test.v, text, test.text)
+		}
+		if ascii := Escaped(text); string(ascii) != test.ascii {
+			t.Errorf("%s with escapes is %s, want %s", text, ascii, test.ascii)
+		}
+	}
+}

@@ -13,14 +13,17 @@ const mergeDepth = 32
 
 // Merge returns the value v in the order of old, the value that it replaces. Fields of
 // both stay where they are in old and keep the spelling of their names; a new one
-// follows the field that it follows in v. Values of fields are merged in the same way,
-// and so are elements with their Partners. If the values are a collection, idMember is
-// the field with the ids of its records; otherwise it is empty. What Merge returns is
-// already in the order of old.
+// follows the field that it follows in v. Equal strings keep their spelling. Values of
+// fields are merged in the same way, and so are elements with their Partners. If the
+// values are a collection, idMember is the field with the ids of its records; otherwise it
+// is empty. What Merge returns is already in the order of old.
 func Merge(old, v jsontext.Value, idMember string) jsontext.Value { return merge(old, v, idMember, 0) }
 
 func merge(old, v jsontext.Value, idMember string, depth int) jsontext.Value {
 	kind := v.Kind()
+	if kind == '"' && SameUnescaped(old, v) {
+		return old
+	}
 	if kind != '{' && kind != '[' || old.Kind() != kind || depth == mergeDepth || bytes.Equal(old, v) {
 		return v
 	}
@@ -62,7 +65,7 @@ func mergeElements(old, v []jsontext.Value, idMember string, depth int) (changed
 // they have one.
 func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, foot int) {
 	partners = make([]int, len(v))
-	head, foot = commonEnds(old, v)
+	head, foot = commonEnds(old, v, SameUnescaped)
 	for i := range head {
 		partners[i] = i
 	}
@@ -100,6 +103,12 @@ func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, f
 // sameText reports whether two values are the same text apart from white space.
 func sameText(a, b jsontext.Value) bool {
 	return bytes.Equal(a, b) || bytes.Equal(Compact(a), Compact(b))
+}
+
+// SameUnescaped reports whether two values are the same text apart from white space and
+// escapes.
+func SameUnescaped(a, b jsontext.Value) bool {
+	return bytes.Equal(a, b) || bytes.Equal(Unescaped(a), Unescaped(b))
 }
 
 // mergeMembers is merge for objects.
