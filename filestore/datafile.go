@@ -63,6 +63,7 @@ func (f *dataFile) work() time.Duration {
 // after begin.
 func (f *dataFile) close(begin time.Time) error {
 	var lost bool
+	f.displaced.closed = true
 	for ; f.o.touches(); f.o.nap(retryAfter) {
 		f.collectLateEdits()
 		f.displaced.removeOld(true)

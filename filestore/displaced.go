@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"pickup/filestore/document"
@@ -25,7 +26,8 @@ type displacedFile struct {
 // displacedFiles has a Store's displaced files, oldest first. Store.mu guards it.
 type displacedFiles struct {
 	*file
-	list []*displacedFile
+	list   []*displacedFile
+	closed bool // the store ends, and waits for nobody longer than 2 s
 }
 
 // displacedName separates the file's name from the sum in the name of a displaced file.
@@ -75,8 +77,17 @@ func (d *displacedFiles) removeOld(all bool) {
 		}
 	}
 	d.litter = slices.DeleteFunc(d.litter, func(path string) bool {
-		return !errors.Is(d.o.sys.Remove(path), disk.ErrHeld)
+		return !isAny(d.o.sys.Remove(path), disk.ErrHeld, syscall.EBUSY)
 	})
+}
+
+// keepFor returns how long a file stays for a save that began before it was displaced, if the
+// system does not report whether it is open.
+func (d *displacedFiles) keepFor() time.Duration {
+	if d.closed {
+		return graceWrite
+	}
+	return keepFor
 }
 
 func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
@@ -93,7 +104,7 @@ func (d *displacedFiles) remove(f *displacedFile, tooMany bool) bool {
 	defer sys.Close(open) // ends the lease, which holds back writers until then
 	if !sys.OpenBlocks {
 		err = sys.Lease(open, disk.ReadLease)
-		if err == disk.ErrTaken || err != nil && !tooMany && d.o.now().Sub(f.at) < keepFor {
+		if err == disk.ErrTaken || err != nil && !tooMany && d.o.now().Sub(f.at) < d.keepFor() {
 			return false
 		}
 	}

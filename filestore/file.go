@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"pickup/filestore/document"
@@ -186,7 +187,7 @@ func (f *file) create(path string, perm os.FileMode, write func(w *disk.Writer))
 
 // discard removes a dot file of ours, now or when no program has it open any more.
 func (f *file) discard(path string) {
-	if errors.Is(f.o.sys.Remove(path), disk.ErrHeld) {
+	if isAny(f.o.sys.Remove(path), disk.ErrHeld, syscall.EBUSY) {
 		f.litter = append(f.litter, path)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"pickup/filestore/internal/disk"
@@ -24,7 +25,9 @@ type folder struct {
 	*file               // names the lock and the record of a commit, which begin with .pickup
 	lock    lock        // keeps other servers away from the directory
 	deleted []*dataFile // the latest, with what an undo brings back
+	left    []*dataFile // those whose displaced files are still there
 	links   []string    // the members that are symlinks
+	closed  bool        // the store ends
 	empty   bool        // no file is there any more
 	half    bool        // a commit is decided, and not in all files yet
 }
@@ -182,6 +185,11 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.isOne(f.path, path) }) {
 		return nil
 	}
+	// A system that does not tell cases apart may show a file that is served with other ones.
+	isCase := func(g *dataFile) bool { return strings.EqualFold(g.member, name) && f.isOne(f.path, g.path) }
+	if slices.ContainsFunc(s.files, isCase) {
+		return nil
+	}
 	refused := s.refuse(name)
 	if refused == nil {
 		refused = s.refuseLink(f)
@@ -245,11 +253,36 @@ func (s *Store) setFiles(files []*dataFile) {
 // drop serves a file no longer.
 func (s *Store) drop(f *dataFile) {
 	s.setFiles(slices.DeleteFunc(slices.Clone(s.files), func(g *dataFile) bool { return f == g }))
-	f.lock.release() // first: it may be open for writing
-	f.displaced.removeOld(true)
+	s.giveBack(f)
 	d := s.folder
 	d.deleted = append(d.deleted, f)
 	d.deleted = d.deleted[max(0, len(d.deleted)-keepDeleted):]
+}
+
+// giveBack releases a file that is not served. What it displaced goes now or later.
+func (s *Store) giveBack(f *dataFile) {
+	f.lock.release() // first: it may be open for writing
+	s.folder.left = append(s.folder.left, f)
+	s.folder.removeLeft()
+}
+
+// removeLeft removes the displaced files of files that are not served, as far as nobody can
+// write to them any more.
+func (d *folder) removeLeft() {
+	d.left = slices.DeleteFunc(d.left, func(f *dataFile) bool {
+		f.displaced.closed = d.closed
+		f.displaced.removeOld(true)
+		return len(f.displaced.list) == 0
+	})
+}
+
+// close removes them when the store ends. It waits for editors until 2 s after begin.
+func (d *folder) close(begin time.Time) error {
+	d.closed = true
+	for d.removeLeft(); len(d.left) > 0 && d.o.now().Sub(begin) <= graceWrite; d.removeLeft() {
+		d.o.nap(retryAfter)
+	}
+	return d.lock.release()
 }
 
 // lastOf returns the latest deleted file of a member, or nil.
@@ -285,6 +318,7 @@ func (s *Store) scan(ctx context.Context) error {
 			return err
 		}
 	}
+	d.removeLeft()
 	names, _, err := s.list()
 	if err != nil {
 		return nil // the files report it

@@ -75,7 +75,7 @@ func TestKill(t *testing.T) {
 				commits, every = 4, 1
 			}
 			kills, again := 0, 0
-			for at := 0; ; at++ {
+			for at := 0; ; at += (w.thin(1) + 3) / 4 {
 				path := home(t, longSample)
 				o := w.options()
 				texts, acked := []string{longSample}, 0

@@ -119,6 +119,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.sys = disk.Real()
 	}
 	o.sys = o.sys.Timed(o.Synced)
+	if o.sys.IsShare(path) {
+		o.sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
+	}
 	s := &Store{path: path, o: &o, rev: 1, feed: storage.NewFeed(1, keepBatches)}
 	var err error
 	if IsFolder(path) {

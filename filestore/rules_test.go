@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -199,6 +200,29 @@ func TestWindowsRules(t *testing.T) {
 	defer s.Close()
 	if err := commit(s, set("2", "Ballet")); !errors.Is(err, disk.ErrHeld) {
 		t.Errorf("a store that keeps the file open writes it: %v", err)
+	}
+}
+
+// TestBusyShare has a share that refuses to replace the file for a moment. The file is written
+// in place meanwhile, and not for good.
+func TestBusyShare(t *testing.T) {
+	path := home(t, sample)
+	o := patient(Options{sys: withoutExchange()})
+	busy, rename := true, o.sys.Rename
+	o.sys.Rename = func(from, to string) error {
+		if busy {
+			return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
+		}
+		return rename(from, to)
+	}
+	s := start(t, path, o)
+	if err := commit(s, set("1", "Dentist")); err != nil || s.files[0].mode != inPlace {
+		t.Fatalf("%v, %s", err, s.files[0].mode)
+	}
+	busy = false
+	s.o.nap(tryAfter)
+	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].mode != moveAside || text(t, path) != edited("Optician") {
+		t.Fatalf("%v, %s: %s", err, s.files[0].mode, text(t, path))
 	}
 }
 

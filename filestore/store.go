@@ -267,7 +267,7 @@ func (s *Store) closeFilesLocked() (err error) {
 		err = errors.Join(err, f.close(begin))
 	}
 	if s.folder != nil {
-		err = errors.Join(err, s.folder.lock.release())
+		err = errors.Join(err, s.folder.close(begin))
 	}
 	return err
 }

@@ -44,6 +44,7 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 		Resolve:  sys.Resolve,
 		List:     sys.List,
 		IsMount:  sys.IsMount,
+		IsShare:  sys.IsShare,
 		CanWrite: sys.CanWrite,
 		Watch:    sys.Watch,
 		Stat: func(p string) (os.FileInfo, error) {

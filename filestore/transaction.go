@@ -239,8 +239,7 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 func (s *Store) release(parts []*part) {
 	for _, p := range parts {
 		if p.file != nil && s.find(p.Member) == nil {
-			p.file.lock.release()
-			p.file.displaced.removeOld(true)
+			s.giveBack(p.file)
 			s.folder.warnings = append(s.folder.warnings, p.file.warnings...)
 			p.file = nil
 		}

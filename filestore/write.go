@@ -18,6 +18,7 @@ type target struct {
 	displaced displacedFiles
 	mode      mode               // how the file is written; "": it is not
 	readOnly  error              // why it cannot be written in the mode readOnly
+	usual     mode               // the mode to try again, because the file was busy for the last write; "": none
 	inPlace   redoWriter         // writes in the mode inPlace
 	known     disk.State         // of the file, as far as the store knows
 	doc       *document.Document // the content of the file in that state; nil: a commit has removed the file
@@ -81,6 +82,10 @@ func (t *target) prepare() error {
 	if !t.canWrite() {
 		t.probe()
 	}
+	if t.usual != "" && t.o.now().Sub(t.tried) >= tryAfter {
+		t.use(t.usual)
+		t.usual = ""
+	}
 	if t.mode == readOnly {
 		return t.readOnly
 	}
@@ -106,6 +111,9 @@ func (t *target) writeOnce(next *document.Document) error {
 		t.use(inPlace)
 		again := t.inPlace.write(next)
 		if !isAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+			if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, which is busy for a moment
+				t.usual = was
+			}
 			t.o.Log.Warn(t.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
 			return again
 		}

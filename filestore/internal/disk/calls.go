@@ -49,6 +49,7 @@ type Calls struct {
 	CanWrite func(path string, size int64) error
 
 	IsMount func(path string) bool // path is itself a mount point
+	IsShare func(path string) bool // programs of another machine may have it open, which leases do not cover
 	Watch   func() (*fsnotify.Watcher, error)
 }
 
@@ -82,6 +83,7 @@ func Real() Calls {
 		Unused:     unused,
 		CanWrite:   canWrite,
 		IsMount:    isMount,
+		IsShare:    isShare,
 		Watch:      fsnotify.NewWatcher,
 	}
 }

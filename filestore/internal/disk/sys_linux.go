@@ -3,7 +3,9 @@ package disk
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -93,4 +95,17 @@ func isMount(path string) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &st)
 	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+// isShare reports whether path is on a file system that shows files of another machine, as
+// Docker Desktop and virtual machines do. Such a file system may grant leases all the same.
+func isShare(path string) bool {
+	var st unix.Statfs_t
+	err := unix.Statfs(path, &st)
+	if err == unix.ENOENT {
+		err = unix.Statfs(filepath.Dir(path), &st)
+	}
+	const virtualBox = 0x786f4256
+	types := []int64{unix.FUSE_SUPER_MAGIC, unix.V9FS_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, virtualBox}
+	return err == nil && slices.Contains(types, int64(st.Type))
 }
