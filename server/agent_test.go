@@ -376,8 +376,10 @@ func TestAgentEscapes(t *testing.T) {
 	far := httptest.NewServer(web)
 	t.Cleanup(far.Close)
 	b := connect(t, far, "/_/mcp")
-	text, refused := b.call("write", `{"changes":[{"op":"create","collection":"towns","id":"3","record":{"name":"M\u00f3r","n":1.10}},`+
-		`{"op":"update","collection":"towns","id":"1","record":{"name":"Gy\u0151r"}},{"op":"update","collection":"towns","id":"2","record":{"name":"Pécs"}}]}`)
+	text, refused := b.call("write", `{"changes":[`+
+		`{"op":"create","collection":"towns","id":"3","record":{"name":"M\u00f3r","n":1.10}},`+
+		`{"op":"update","collection":"towns","id":"1","record":{"name":"Gy\u0151r"}},`+
+		`{"op":"update","collection":"towns","id":"2","record":{"name":"Pécs"}}]}`)
 	if refused {
 		t.Fatal(text)
 	}

@@ -173,7 +173,8 @@ func (s style) model(open byte) *list {
 		next = []byte(s.space)
 	}
 	label := []byte(`""` + s.colon)
-	return &list{open: open, items: []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}, tail: end}
+	items := []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}
+	return &list{open: open, items: items, tail: end}
 }
 
 // setColon replaces what is between the name and the value.

@@ -47,14 +47,19 @@ func addLayouts() (layouts []addLayout) {
 		"minified": "{'books':[{'id':1,'t':'a'}@A]@B,'empty':@E@C}",
 		"one line": "{ 'books': [ {'id': 1, 't': 'a'}@A ]@B, 'empty': @E@C }\n",
 	}
+	blanks := []string{
+		" ", "  ", "\t ", " // c\n", "  // c\n", "   // c \n",
+		" /* c */ ", "  /* c */", " // c\n  ", " /* c */  \n\n", "\n\n", "\n",
+	}
 	for spacing, text := range spacings {
 		for place := range 4 {
-			for _, blank := range []string{" ", "  ", "\t ", " // c\n", "  // c\n", "   // c \n", " /* c */ ", "  /* c */", " // c\n  ", " /* c */  \n\n", "\n\n", "\n"} {
+			for _, blank := range blanks {
 				for _, empty := range []string{"[]", "[ ]", "[\n  ]", "[\n\n  ]", "[  \n  ]"} {
-					blanks := []string{"", "", "", ""}
-					blanks[place] = blank
-					r := strings.NewReplacer("'", `"`, "@A", blanks[0], "@B", blanks[1], "@C", blanks[2], "@E", empty)
-					layouts = append(layouts, addLayout{fmt.Sprintf("%s/%d%q%q", spacing, place, blank, empty), r.Replace(text)})
+					at := []string{"", "", "", ""}
+					at[place] = blank
+					r := strings.NewReplacer("'", `"`, "@A", at[0], "@B", at[1], "@C", at[2], "@E", empty)
+					name := fmt.Sprintf("%s/%d%q%q", spacing, place, blank, empty)
+					layouts = append(layouts, addLayout{name, r.Replace(text)})
 				}
 			}
 		}
