@@ -40,7 +40,7 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 			return nil, err
 		}
 	}
-	if isFolderName(path) && (o.MustExist || os.IsPathSeparator(path[len(path)-1])) {
+	if isFolderName(path) && (o.MustExist || strings.HasSuffix(filepath.ToSlash(path), "/")) {
 		return nil, missingFolder(path)
 	}
 	store, err := filestore.Open(ctx, path, o)
