@@ -45,6 +45,8 @@ func (f *file) refuse(err error) error {
 		return f.busy(storage.ErrBusy, "cannot be written: its directory is missing, or is being replaced")
 	case isAny(err, syscall.EACCES, syscall.EPERM):
 		advice = f.ownerAdvice()
+	case errors.Is(err, syscall.EROFS):
+		advice = "a server with --ephemeral keeps writes in memory"
 	}
 	err = fmt.Errorf("%w: %s cannot be written: %w", kind, f.path, err)
 	if advice != "" {

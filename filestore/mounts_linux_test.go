@@ -360,9 +360,15 @@ func testReadOnlyMount(t *testing.T) {
 	if n := s.Warnings(); len(n) != 1 || !strings.Contains(n[0], "read-only file system") || !errors.Is(s.Writable(), syscall.EROFS) {
 		t.Error(n, s.Writable())
 	}
-	if err := commit(s, set("2", "Ballet")); !errors.Is(err, storage.ErrReadOnly) {
+	err := commit(s, set("2", "Ballet"))
+	advice, ok := errors.AsType[*storage.AdviceError](err)
+	if !errors.Is(err, storage.ErrReadOnly) || !ok || !strings.Contains(advice.Advice, "--ephemeral") {
 		t.Error(err)
 	}
+	if !strings.Contains(s.Warnings()[0], "--ephemeral") {
+		t.Error(s.Warnings())
+	}
+	testReadOnlyFolder(t, dir, mounted)
 	steps := follow(t, s)
 	put(t, filepath.Join(dir, "db.json"), edited("Dentist"))
 	seen(t, steps, "Dentist", 2*time.Second)
@@ -371,6 +377,31 @@ func testReadOnlyMount(t *testing.T) {
 	}
 	if err := os.Remove(path); !errors.Is(err, syscall.EROFS) {
 		t.Fatal("this test mounts nothing read-only:", err)
+	}
+}
+
+// testReadOnlyFolder serves a folder of mounted, a read-only mount of dir.
+func testReadOnlyFolder(t *testing.T, dir, mounted string) {
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "folder", "a.json"), `[{"id": 1}]`)
+	put(t, filepath.Join(dir, "folder", "b.json"), `[]`)
+	both := []storage.Change{
+		{Collection: "a", ID: "2", Value: []byte(`{"id":2}`)},
+		{Collection: "b", ID: "1", Value: []byte(`{"id":1}`)},
+	}
+	s := start(t, filepath.Join(mounted, "folder"), Options{})
+	for _, changes := range [][]storage.Change{both[:1], both} {
+		err := commit(s, changes...)
+		advice, ok := errors.AsType[*storage.AdviceError](err)
+		if !errors.Is(err, storage.ErrReadOnly) || !ok || !strings.Contains(advice.Advice, "--ephemeral") {
+			t.Errorf("changes of %d files: %v", len(changes), err)
+		}
+	}
+	s = start(t, filepath.Join(mounted, "folder"), Options{Ephemeral: true})
+	if err := commit(s, both...); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -372,8 +372,11 @@ func (s *Store) writeRecord(parts []*part) error {
 // dropRecord removes the record of a commit, durably. Changes of names reach the disk in
 // order, so this syncs the changed names of the files, too.
 func (s *Store) dropRecord() error {
-	err := s.folder.insist(func() error { return s.o.sys.Remove(s.folder.dotFile(redoName)) })
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	path := s.folder.dotFile(redoName)
+	err := s.folder.insist(func() error { return s.o.sys.Remove(path) })
+	_, missing := s.o.sys.Stat(path) // a read-only file system refuses to remove what is not there, too
+	if err == nil || errors.Is(missing, fs.ErrNotExist) {
+
 		err = s.o.sys.SyncDir(s.folder.dir())
 	}
 	if s.folder.half = err != nil; err != nil {
