@@ -162,14 +162,19 @@ func (s *service) addNotices() {
 }
 
 // url returns the base URL of the service on this machine, "" until it listens.
-func (s *service) url() string { return s.urlAt(config.Reachable(s.Host)) }
+func (s *service) url() string {
+	if config.IsLocalhost(s.Host) && len(s.listeners) == 1 { // without IPv6, say
+		return s.urlAt(s.listeners[0].Addr().(*net.TCPAddr).IP.String())
+	}
+	return s.urlAt(config.Reachable(s.Host))
+}
 
 // urlAt returns the base URL of the service at a host.
 func (s *service) urlAt(host string) string {
-	if s.listener == nil {
+	if len(s.listeners) == 0 {
 		return ""
 	}
-	port := s.listener.Addr().(*net.TCPAddr).Port
+	port := s.listeners[0].Addr().(*net.TCPAddr).Port
 	return s.Scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 

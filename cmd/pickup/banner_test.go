@@ -37,7 +37,7 @@ func TestNetworkURLs(t *testing.T) {
 		{host: "unknown.invalid"}, // no name is looked up
 		{host: "0.0.0.0", container: true},
 	} {
-		s := &service{serveCommand: new(serveCommand), env: &environment{container: test.container}, listener: listener}
+		s := &service{serveCommand: new(serveCommand), env: &environment{container: test.container}, listeners: []net.Listener{listener}}
 		s.Host = test.host
 		if got := s.networkURLs(); !slices.Equal(got, test.want) {
 			t.Errorf("on %s, container %v: %q, want %q", test.host, test.container, got, test.want)

@@ -193,7 +193,7 @@ func TestBrowser(t *testing.T) {
 
 	// DNS rebinding: the browser sees one origin, but the server does not accept the
 	// name in the Host header.
-	rebound := strings.Replace(open.url, "127.0.0.1", "rebound.example", 1)
+	rebound := strings.Replace(open.url, "localhost", "rebound.example", 1)
 	want(evaluate(rebound+"/", `
 		const r = await fetch('/schedules'); result.status = r.status;
 		result.patch = (await fetch('/schedules/1', {method: 'PATCH', body: '{"title":"Eve"}', headers: {'Content-Type': 'application/json'}})).status;`),

@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 const (
 	docStart  = "PICKUP_PASSWORD=secret go run ./cmd/pickup\n" // how a document starts the server
 	docServer = "localhost:3000"
-	docURL    = "http://127.0.0.1:3000" // the address that the server prints there
+	docURL    = "http://localhost:3000" // the address that the server prints there
 
 	// A person needs longer than the server from a save to the next command.
 	// The test waits for the poll, the slower way of noticing an edit.

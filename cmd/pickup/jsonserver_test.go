@@ -96,7 +96,7 @@ func TestPublicCommands(t *testing.T) {
 			}
 			want := test.want
 			if want.host == "" {
-				want.host = "127.0.0.1"
+				want.host = "localhost"
 			}
 			if want.port == 0 {
 				want.port = 3000

@@ -175,7 +175,7 @@ func senderFlow(p *pageTest) {
 	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }`)
 	p.fill("#sent-headers", "Prefer: return=minimal")
 	p.clickText("curl")
-	p.until(`window.copied?.startsWith("curl -u 'pickup' -X PATCH -H 'Prefer: return=minimal' --data-binary '{\"status\": \"Rescheduled\"}' 'http://127.0.0.1")`)
+	p.until(`window.copied?.startsWith("curl -u 'pickup' -X PATCH -H 'Prefer: return=minimal' --data-binary '{\"status\": \"Rescheduled\"}' 'http://localhost")`)
 	p.clickText("fetch")
 	p.until(`window.copied.includes('headers: { "Prefer": "return=minimal" }')`)
 	p.fill(".sender [aria-label=Path]", "schedules/5")

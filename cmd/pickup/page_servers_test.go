@@ -178,7 +178,7 @@ func openServer(t *testing.T, ctx context.Context) {
 	p := servePage(t, ctx, openServerEnv)
 	p.open("#/")
 	p.clickText("curl")
-	p.until(`document.querySelector("pre").textContent.startsWith("curl 'http://127.0.0.1:")`)
+	p.until(`document.querySelector("pre").textContent.startsWith("curl 'http://localhost:")`)
 	p.quiet()
 }
 

@@ -184,7 +184,7 @@ func overviewFlow(p *pageTest) {
 	p.until(`document.querySelector("pre")`)
 	p.want(`document.querySelector("pre").textContent.includes("secret")`, "false")
 	p.clickText("curl")
-	p.until(`document.querySelector("pre").textContent.startsWith("curl -u 'pickup' 'http://127.0.0.1")`)
+	p.until(`document.querySelector("pre").textContent.startsWith("curl -u 'pickup' 'http://localhost")`)
 	p.clickText("/drivers")
 	p.until(`location.hash === "#/drivers" && document.querySelectorAll(".spacer .row").length === 4`)
 	p.press("g", "o")

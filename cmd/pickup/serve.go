@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,7 +22,6 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/net/netutil"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -67,7 +65,7 @@ type service struct {
 	users       config.Credentials
 	tls         *tls.Config
 	routes      func() *rewrite.Table // nil without a file that may have routes
-	listener    net.Listener
+	listeners   []net.Listener
 	metrics     *server.Metrics
 	store       *filestore.Store // nil for a database in a cluster
 	cluster     *etcdstore.Store // nil for a file
@@ -142,10 +140,12 @@ func (s *service) start(ctx context.Context) error {
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	failed := make(chan error, 2)
+	failed := make(chan error, len(s.listeners)+1)
 	var running sync.WaitGroup
 
-	running.Go(func() { failed <- s.accept() })        // serves each connection in its own goroutine
+	for _, l := range s.listeners {
+		running.Go(func() { failed <- s.accept(l) }) // serves each connection in its own goroutine
+	}
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
 	running.Go(func() { s.watcher.Run(work) })         // logs what external edits broke
 	running.Go(func() {                                // rereads the schema, users, certificate, routes and rules
@@ -195,12 +195,12 @@ func endsBy(deadline time.Time, wait func()) bool {
 	}
 }
 
-// accept accepts connections and serves them.
-func (s *service) accept() error {
-	if s.http.TLSConfig != nil {
-		return s.http.ServeTLS(s.listener, "", "")
+// accept accepts connections of l and serves them.
+func (s *service) accept(l net.Listener) error {
+	if s.tls != nil { // the server sets its own TLSConfig when it starts
+		return s.http.ServeTLS(l, "", "")
 	}
-	return s.http.Serve(s.listener)
+	return s.http.Serve(l)
 }
 
 // notifySystemd reports the state of the service (sd_notify).
@@ -224,21 +224,10 @@ func (s *service) checkFile(context.Context) error {
 	return nil
 }
 
-// listen opens the address of the service, before anything is done to the file.
+// listen opens the addresses of the service, before anything is done to the file.
 func (s *service) listen(context.Context) (err error) {
-	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
-	if s.listener, err = net.Listen("tcp", address); err == nil {
-		return nil
-	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port", address)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("cannot listen on port %d: %w; choose one from 1024 on, such as -p 3000", s.Port, syscall.EACCES)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return config.Usagef("--host: %s is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them", s.Host)
-	}
-	return fmt.Errorf("cannot listen: %w", err)
+	s.listeners, err = listen(s.Host, s.Port)
+	return err
 }
 
 func (s *service) openStore(ctx context.Context) (err error) {
@@ -398,7 +387,7 @@ func (s *service) makeServer(context.Context) error {
 	if s.AccessLog == "on" {
 		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
 	}
-	s.listener = netutil.LimitListener(s.listener, s.MaxConnections)
+	s.listeners = limit(s.listeners, s.MaxConnections)
 	stop := make(chan struct{})
 	o.Stop = stop
 	s.http = &http.Server{
@@ -421,9 +410,7 @@ func (s *service) makeServer(context.Context) error {
 
 // close gives back what start opened.
 func (s *service) close() error {
-	if s.listener != nil {
-		s.listener.Close() // its error says that serve closed it
-	}
+	closeAll(s.listeners)
 	switch {
 	case s.stuck: // the store may be in use; the system ends its locks with the process
 		return nil

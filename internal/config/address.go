@@ -3,11 +3,12 @@ package config
 import (
 	"net"
 	"strconv"
+	"strings"
 )
 
 // An Address is where serve listens, and where health and tail ask.
 type Address struct {
-	Host string `short:"H" default:"127.0.0.1" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server ($PICKUP_HOST; ${default})."`
+	Host string `short:"H" default:"localhost" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server; localhost is 127.0.0.1 and ::1 ($PICKUP_HOST; ${default})."`
 	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one ($PICKUP_PORT; ${default})."`
 }
 
@@ -30,11 +31,18 @@ func Reachable(host string) string {
 	return host
 }
 
+// IsLocalhost reports whether host is the name of the loopback addresses (RFC 6761 section
+// 6.3). It is not looked up.
+func IsLocalhost(host string) bool { return strings.EqualFold(host, "localhost") }
+
 // OnlyLoopback reports whether only this machine reaches a server that listens on host.
 func OnlyLoopback(host string) (bool, error) {
+	if IsLocalhost(host) {
+		return true, nil
+	}
 	addr, err := net.ResolveIPAddr("ip", host)
 	if err != nil {
-		return false, Usagef("--host: %w; use an address of this machine, such as 127.0.0.1", err)
+		return false, Usagef("--host: %w; use an address of this machine, such as localhost", err)
 	}
 	return addr.IP.IsLoopback(), nil
 }

@@ -3,7 +3,6 @@ package testport
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -20,18 +19,26 @@ const (
 
 var given sync.Map // the ports that Free has returned
 
-// Free returns a port of 127.0.0.1 that no program uses and that the system does not
-// assign. It returns each port once.
+// Free returns a port of localhost that no program uses, at 127.0.0.1 and at ::1, and that the
+// system does not assign. It returns each port once.
 func Free() (string, error) {
 	for range 1000 {
 		port := first + rand.IntN(last+1-first)
 		if _, again := given.LoadOrStore(port, true); again {
 			continue
 		}
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
+		if isFree("127.0.0.1", port) && (isFree("::1", port) || !isFree("::1", 0)) { // or there is no ::1
 			return strconv.Itoa(port), nil
 		}
 	}
 	return "", errors.New("no port is free")
+}
+
+func isFree(host string, port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
 }

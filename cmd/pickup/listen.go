@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"pickup/internal/config"
+)
+
+// localAddresses are what localhost means. Clients use the first one that their resolver
+// returns, and some do not try the other.
+var localAddresses = []string{"127.0.0.1", "::1"}
+
+// portAttempts is how many free ports are tried for both addresses of localhost.
+const portAttempts = 100
+
+// listen opens the addresses of host at a port, all or none. Port 0 is a free one.
+func listen(host string, port int) ([]net.Listener, error) {
+	hosts := []string{host}
+	attempts := 1
+	if config.IsLocalhost(host) {
+		hosts = localAddresses
+		if port == 0 {
+			attempts = portAttempts // a port may be free at one address only
+		}
+	}
+	for {
+		listeners, failed, err := listenOnAll(hosts, port)
+		attempts--
+		if err == nil {
+			return listeners, nil
+		}
+		if attempts == 0 || !errors.Is(err, addressInUse) {
+			return nil, listenError(host, failed, err)
+		}
+	}
+}
+
+// listenOnAll opens those of hosts that this machine has, all at one port. It returns the
+// address that failed with an error.
+func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed string, err error) {
+	var missing error
+	for _, host := range hosts {
+		address := net.JoinHostPort(host, strconv.Itoa(port))
+		l, err := net.Listen("tcp", address)
+		if len(hosts) > 1 && (errors.Is(err, noAddress) || errors.Is(err, noFamily)) { // such as without IPv6
+			missing = err
+			continue
+		}
+		if err != nil {
+			closeAll(listeners)
+			return nil, address, err
+		}
+		listeners = append(listeners, l)
+		port = l.Addr().(*net.TCPAddr).Port
+	}
+	if len(listeners) == 0 {
+		return nil, "", missing
+	}
+	return listeners, "", nil
+}
+
+// listenError says why an address of host cannot be opened.
+func listenError(host, address string, err error) error {
+	switch {
+	case errors.Is(err, addressInUse):
+		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port", address)
+	case errors.Is(err, notAllowed):
+		_, port, _ := net.SplitHostPort(address)
+		return fmt.Errorf("cannot listen on port %s: %w; choose one from 1024 on, such as -p 3000", port, syscall.EACCES)
+	case errors.Is(err, noAddress):
+		return config.Usagef("--host: %s is not an address of this machine; use localhost, or 0.0.0.0 for all of them", host)
+	}
+	return fmt.Errorf("cannot listen: %w", err)
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		l.Close() // its error says that it was closed before
+	}
+}
+
+// limit returns listeners that together have at most n open connections. Others wait until
+// one is closed.
+func limit(listeners []net.Listener, n int) []net.Listener {
+	open := make(chan struct{}, n)
+	limited := make([]net.Listener, len(listeners))
+	for i, l := range listeners {
+		limited[i] = &limitedListener{Listener: l, open: open, closed: make(chan struct{})}
+	}
+	return limited
+}
+
+type limitedListener struct {
+	net.Listener
+	open   chan struct{} // has a value for each open connection, of the other listener, too
+	closed chan struct{}
+	once   sync.Once // closes closed
+}
+
+// Accept implements net.Listener. It accepts first, because the other listener must be able to
+// use the last place while nobody connects here.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case l.open <- struct{}{}:
+		return &limitedConn{Conn: c, open: l.open}, nil
+	case <-l.closed:
+		c.Close()
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *limitedListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+type limitedConn struct {
+	net.Conn
+	open chan struct{}
+	once sync.Once
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { <-c.open })
+	return err
+}
