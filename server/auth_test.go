@@ -268,11 +268,13 @@ func TestThrottleNames(t *testing.T) {
 
 // TestThrottleGuesses sends two hundred guesses at once: no more are checked than one by one.
 func TestThrottleGuesses(t *testing.T) {
-	a := auth.New(usersOf(t, line(t, "anna", "x")))
-	_, wrong, paused := atOnce(t, a, 200, func(int) string { return here }, func(i int) string { return fmt.Sprint(i) })
-	if wrong > 11 || paused < 189 {
-		t.Errorf("%d guesses are checked, %d not", wrong, paused)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a := auth.New(usersOf(t, line(t, "anna", "x")))
+		_, wrong, paused := atOnce(t, a, 200, func(int) string { return here }, func(i int) string { return fmt.Sprint(i) })
+		if wrong > 11 || paused < 189 {
+			t.Errorf("%d guesses are checked, %d not", wrong, paused)
+		}
+	})
 }
 
 // TestThrottleOffice has many people behind one address for eight hours. Each has a mistyped

@@ -100,8 +100,11 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return err
 	}
 	err = errors.Join(m.write(ctx, trial, true), trial.Close())
-	if err != nil || m.faults != nil || m.DryRun {
-		return cmp.Or(err, m.finish(e))
+	if err != nil {
+		return err
+	}
+	if m.faults != nil || m.DryRun {
+		return m.finish(e)
 	}
 	o.Ephemeral = false
 	store, err := openFile(ctx, e, m.path, o)
@@ -120,7 +123,7 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return err
 	}
 	if text, failed := os.ReadFile(m.path); failed == nil && bytes.Equal(text, left) {
-		return errors.Join(err, os.Remove(m.path))
+		return errors.Join(err, os.Remove(realPath(m.path))) // a link to it stays
 	}
 	return err
 }

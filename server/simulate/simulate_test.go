@@ -66,7 +66,6 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestPercent checks how often a rule applies, and that a seed repeats it.
 // TestPattern compares patterns of headers with regular expressions.
 func TestPattern(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
@@ -112,6 +111,7 @@ func TestPatternLimits(t *testing.T) {
 	}
 }
 
+// TestPercent checks how often a rule applies, and that a seed repeats it.
 func TestPercent(t *testing.T) {
 	const n = 20_000
 	for _, percent := range []float64{0.5, 20, 50, 99, 100} {
