@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -41,7 +43,7 @@ const (
 // Names that have a meaning of their own, and names that some systems cannot have.
 var (
 	takenName = regexp.MustCompile(`(?i)^(db|package|pickup)$|\.schema$|\.conflict-`)
-	oddName   = regexp.MustCompile(`(?i)^$|^\.|[\x00-\x1f\x7f/\\:*?"<>|]|^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)`)
+	oddName   = regexp.MustCompile(`(?i)^$|^\.|[\x00-\x1f\x7f/\\:*?"<>|]|^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)|[. ]$`)
 )
 
 // refusedName returns why no file of a folder can have a member of that name, or "".
@@ -54,6 +56,10 @@ func refusedName(member string) string {
 	}
 	return ""
 }
+
+// isOneName reports whether a and b are one name on a system that does not tell cases, or two
+// spellings of a character (é is one code point or two), apart.
+func isOneName(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
 
 // MemberOf returns the name of the member that a file of a folder has, "" if it has none.
 func MemberOf(path string) string {
@@ -143,7 +149,7 @@ func (s *Store) list() (names []string, left map[string]bool, err error) {
 // refuse returns an error if member cannot be one more file of the folder.
 func (s *Store) refuse(member string) error {
 	why := refusedName(member)
-	i := slices.IndexFunc(s.files, func(f *dataFile) bool { return strings.EqualFold(f.member, member) })
+	i := slices.IndexFunc(s.files, func(f *dataFile) bool { return isOneName(f.member, member) })
 	switch {
 	case why != "":
 	case i >= 0:
@@ -185,9 +191,9 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.isOne(f.path, path) }) {
 		return nil
 	}
-	// A system that does not tell cases apart may show a file that is served with other ones.
-	isCase := func(g *dataFile) bool { return strings.EqualFold(g.member, name) && f.isOne(f.path, g.path) }
-	if slices.ContainsFunc(s.files, isCase) {
+	// Such a system may show a file that is served with the other name.
+	again := func(g *dataFile) bool { return isOneName(g.member, name) && f.isOne(f.path, g.path) }
+	if slices.ContainsFunc(s.files, again) {
 		return nil
 	}
 	refused := s.refuse(name)

@@ -252,6 +252,18 @@ func TestFolderByHand(t *testing.T) {
 	}
 }
 
+// TestFolderSpellings has names that are one on some systems.
+func TestFolderSpellings(t *testing.T) {
+	composed, decomposed := "caf\u00e9", "cafe\u0301"
+	s := startFolder(t, folderOf(t, map[string]string{composed + ".json": "[]", "posts.json": "[]"}), Options{})
+	for _, name := range []string{decomposed, "Posts", "CAF\u00c9"} {
+		_, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: name, Value: []byte("[]")}})
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "some systems cannot have it next to ") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // TestFolderNames has files of every name, and too many.
 func TestFolderNames(t *testing.T) {
 	dir := folderOf(t, map[string]string{"a.json": "[]", "package.json": "{}", "pickup.json": "{}", "x.schema.json": "{}", ".b.json": "[]", "users": "[]", "pass.json": "[]", "A.json": "[]", "con.json": "[]", "x.conflict-y.json": "[]"})
@@ -271,7 +283,7 @@ func TestFolderNames(t *testing.T) {
 	if want := "[a.jso con.j nnnnn x.con]"; fmt.Sprint(found) != want || len(s.files) != mostFiles {
 		t.Errorf("%d files and the findings %v, not %s", len(s.files), found, want)
 	}
-	for _, name := range []string{"db", "Package", "pickup", "q.schema", "q.conflict-1", "", ".q", "q/q", "q:q", "q\x00", "NUL", "com1.q", "\xff", strings.Repeat("q", 201), "B0001", "sub", "q"} {
+	for _, name := range []string{"db", "Package", "pickup", "q.schema", "q.conflict-1", "", ".q", "q/q", "q:q", "q\x00", "NUL", "com1.q", "\xff", strings.Repeat("q", 201), "B0001", "sub", "q", "q.", "q ", "CONIN$"} {
 		if _, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: name, Value: []byte("[]")}}); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("%q: %v", name, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -224,12 +225,23 @@ func reference(file string) string {
 // plainWord matches words that a shell leaves as they are.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
 
-// shellWord returns s as one word of a POSIX shell.
+// shellWord returns s as one word of a POSIX shell, or of the shells of Windows.
 func shellWord(s string) string {
+	if runtime.GOOS == "windows" {
+		return windowsWord(s)
+	}
 	if plainWord.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// windowsWord returns s as one word of cmd and PowerShell, which both have double quotes.
+func windowsWord(s string) string {
+	if plainWord.MatchString(strings.ReplaceAll(s, `\`, "/")) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`
 }
 
 // shellFile returns the path of a file as an argument that is not a flag.

@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
+	prepareConsole()
 	// The first signal stops the service in order. A second one has its default
 	// effect and stops it at once, but not within a second: a terminal sends Ctrl-C to
 	// each process, and npm, a parent of this one, then passes it on once more.
