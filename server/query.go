@@ -252,10 +252,11 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	return q, condition, nil
 }
 
-// maxUnknown is the number of names of clients that the log has.
+// maxUnknown is the maximum number of names that logOnce logs.
 const maxUnknown = 1000
 
-// logOnce logs once what happens to a name that clients send. what is what the name is called.
+// logOnce logs a message about a name that a client has sent, once for each message, collection
+// and name. what is the key of the name in the log.
 func (s *server) logOnce(message, collection, what, name string) {
 	name = httpx.Clip(name)
 	if s.unknownCount.Load() >= maxUnknown {

@@ -21,13 +21,18 @@ const (
 	TakeDatabase Take = "database"
 )
 
-// Adopt makes the changes that lead from base to fork, where base is what a fork of the
-// database began with, and returns what it has changed. A record or an object that was changed
-// on both sides is merged by field, at every depth; a record that one side has deleted, and an
-// array whose elements have no ids, are in conflict as a whole. What is done already is no
-// change. All changes are validated again, merged records as a whole. The error is a
-// *ConflictError if both sides changed the same and take is TakeNeither, or a *FaultError whose
-// pointers begin with the paths of records.
+// Adopt makes the changes that lead from base to fork, where base is the state with which a
+// fork of the database began, and returns what it has changed. It skips changes that the
+// database has already.
+//
+// A record or an object that both sides have changed is merged by field, at every depth. A
+// record that one side has deleted, and an array whose elements have no ids, are in conflict
+// as a whole. take decides conflicts. All changes are validated again, merged records as a whole.
+//
+// The error is a *ConflictError if both sides changed the same and take is TakeNeither, or if
+// the rules delete, with a record that the fork has deleted, one that the database has changed
+// or added and take is not TakeFork. It is a *FaultError, whose pointers begin with the paths of
+// records, if the rules do not allow the changes. Then the caller must drop tx.
 func (tx *Tx) Adopt(base, fork *Snapshot, take Take) ([]Change, error) {
 	tx.last = true
 	was := tx.snap.fork()
@@ -45,10 +50,11 @@ func (tx *Tx) Adopt(base, fork *Snapshot, take Take) ([]Change, error) {
 	if err := tx.judge(was.Changes(tx.snap), was, a.site); err != nil {
 		return nil, err
 	}
-	if err := a.checkKept(was); err != nil {
+	made := was.Changes(tx.snap)
+	if err := a.checkRelated(was, made); err != nil {
 		return nil, err
 	}
-	return was.Changes(tx.snap), nil
+	return made, nil
 }
 
 // An adoption finds out which changes Adopt has to make.
@@ -71,8 +77,12 @@ func (a *adoption) add(changes []Change) {
 	rekeyed := make(map[string]bool) // under a new schema no other key has one either
 	for _, ch := range changes {
 		name := ch.Collection
-		rekeyed[name] = rekeyed[name] || ch.ID != "" && a.base.IDMember(name) != tx.snap.IDMember(name)
-		whole[name] = whole[name] || rekeyed[name] || ch.ID == "" || storage.IsPositionKey(ch.ID)
+		if ch.ID != "" && a.base.IDMember(name) != tx.snap.IDMember(name) {
+			rekeyed[name] = true
+		}
+		if rekeyed[name] || ch.ID == "" || storage.IsPositionKey(ch.ID) {
+			whole[name] = true
+		}
 	}
 	seen := make(map[element]bool)
 	for _, ch := range changes {
@@ -89,14 +99,16 @@ func (a *adoption) add(changes []Change) {
 
 // element adds the change of an element.
 func (a *adoption) element(at element, rekeyed bool) {
-	now, idMember := a.tx.snap.valueAt(at), ""
+	was := a.base.valueAt(at)
+	mine := a.fork.valueAt(at)
+	now := a.tx.snap.valueAt(at)
+	idMember := ""
 	if at.id == "" {
 		idMember = a.tx.snap.IDMember(at.collection)
 	}
-	was, mine := a.base.valueAt(at), a.fork.valueAt(at)
 	after := rawjson.Merge(now, mine, idMember)
 	ch := Change{Collection: at.collection, ID: at.id, Before: now, After: after}
-	isGone := at.id != "" && !a.tx.snap.byName[at.collection].isArray() // the collection
+	isGone := at.id != "" && !a.tx.snap.byName[at.collection].isArray() // its collection is
 	if bytes.Equal(now, after) {
 		return
 	}
@@ -161,13 +173,20 @@ func (a *adoption) site(ch Change) (site, bool) {
 	return site{changedMembers(ch), place}, true
 }
 
-// checkKept returns an error if a record that the database keeps has gone with one that the
-// fork has deleted.
-func (a *adoption) checkKept(was *Snapshot) error {
+// checkRelated returns an error if the rules have deleted what the database has changed or
+// added, together with a record that the fork has deleted. made lists the changes to was.
+func (a *adoption) checkRelated(was *Snapshot, made []Change) error {
 	conflict := &ConflictError{Detail: "The rules delete what the database has changed with a record that the session deletes. " +
 		"Nothing was stored."}
 	for _, at := range a.kept {
 		if !bytes.Equal(was.valueAt(at), a.tx.snap.valueAt(at)) {
+			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+		}
+	}
+	for _, ch := range made {
+		at := element{ch.Collection, ch.ID}
+		byFork := a.base.valueAt(at) != nil && a.fork.valueAt(at) == nil
+		if ch.Op == Deleted && !byFork && a.take != TakeFork {
 			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
 		}
 	}

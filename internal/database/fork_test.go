@@ -290,6 +290,21 @@ func TestAdopt(t *testing.T) {
 			take: TakeDatabase, want: "k/1",
 		},
 		{
+			name: "the rules delete what the database has added",
+			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`), create("k", `{"n":1}`)},
+			fork: []func(*Tx) error{remove("d", "3")},
+			main: []func(*Tx) error{create("k", `{"dId":3}`), merge("k", "1", `{"dId":3}`)},
+			want: "k/1 k/2",
+		},
+		{
+			name: "the same, for the session",
+			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`)},
+			fork: []func(*Tx) error{remove("d", "3")},
+			main: []func(*Tx) error{create("k", `{"dId":3}`)},
+			take: TakeFork,
+			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":1},"k":[]}`,
+		},
+		{
 			name: "a value that is taken by now",
 			fork: []func(*Tx) error{merge("d", "1", `{"email":"b@x"}`)},
 			main: []func(*Tx) error{merge("d", "2", `{"email":"b@x"}`)},

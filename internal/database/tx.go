@@ -257,8 +257,9 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	return tx.snap.schema.Member(name).Stamp(now, old, value)
 }
 
-// restore makes tx one that restores values. A fork has no text whose order they would
-// have to keep.
+// restore prepares tx to restore earlier values. In a fork, restored values get back their own
+// order of fields, so that nothing differs from before. In the database, they take the order
+// that the file has now.
 func (tx *Tx) restore() {
 	tx.last = true
 	tx.exact = tx.history.outer != nil

@@ -43,10 +43,10 @@ func (s *Snapshot) Strict(q *query.Query) error {
 }
 
 // CheckFilters returns a *query.Error for the first filter of q on an unknown field whose name
-// is almost the name of a known one, or of a parameter without its underscore, or a known field
-// and almost an operator. unknown has the
-// other unknown fields: the filters on them select nothing. A field is known if the schema has
-// it, or if a record of the collection has had it in the time of the history.
+// is almost that of a known field, or that of a parameter without its underscore, or a known
+// field with almost an operator. unknown lists the other unknown fields: filters on them select
+// nothing. A field is known if the schema has it, or if a record of the collection has had it
+// within the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
 		if !s.Occurs(q.Collection, n.Path[0]) {

@@ -65,8 +65,8 @@ func (f *Files) Pending() bool {
 // change: an editor that saves it removes or truncates it for a moment.
 const saveTime = 2 * time.Second
 
-// New returns files that must be readable; Load may read them from pipes. kept says what is in force while they
-// cannot be used.
+// New returns files that must be readable. Load may read them from pipes. kept says what is in
+// force while the files cannot be used.
 func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *Files {
 	return &Files{
 		Name:  name,

@@ -19,13 +19,14 @@ import (
 	"pickup/internal/spell"
 )
 
-// CSV returns the records of a CSV text for the collection called name. wrong is called for
-// each line that is wrong. The first line has the fields, from.city is the field city of
-// the object from, and a comma, a semicolon or a tab separates, or what a line as sep=;
-// before the first one names. kindOf returns the
-// kind of the values at a path: a string, a number, true or, if it is not known, 0. Then a
-// column is text unless all of its values are numbers, or true and false. An empty value is
-// a missing field.
+// CSV returns the records of a CSV text for the collection called name. It calls wrong for
+// each line that is wrong.
+//
+// The first line has the names of the fields; from.city is the field city of the object from.
+// A comma, a semicolon or a tab separates, or the character that a line such as sep=; before
+// the names has. kindOf returns the kind of the values at a path: a string, a number, true, or
+// 0 if it is not known. A column of an unknown kind is text unless all of its values are
+// numbers, or all are true or false. An empty value is a missing field.
 func CSV(name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string)) (items []*Item) {
 	t := readTable(text, wrong)
 	paths, kinds := make([][]string, len(t.header)), make([]jsontext.Kind, len(t.header))
