@@ -342,8 +342,9 @@ func (s *script) begin(t *testing.T, name string, data []byte) *exchange {
 func (e *exchange) finish(t *testing.T) *answer {
 	defer e.conn.Close()
 	response, err := http.ReadResponse(bufio.NewReader(e.conn), &http.Request{Method: e.method})
+	const ofWindows = syscall.Errno(10054)
 	switch {
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, ofWindows):
 		return &answer{status: "connection reset"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &answer{status: "connection closed"}
