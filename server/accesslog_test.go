@@ -18,23 +18,23 @@ import (
 	"pickup/server"
 )
 
-// TestAccessDetails logs requests for a log of programs and for one of people. Only the
-// latter has queries and reasons, without what may be secret; it leaves out preflights
-// and what the service's own pages request.
+// TestAccessDetails logs requests for a log of programs and for one of people. Queries
+// and reasons are without what may be secret. Only the latter has reasons; it leaves out
+// preflights and what the service's own pages request.
 func TestAccessDetails(t *testing.T) {
 	for _, test := range []struct {
 		request, body string
 		headers       []string
 		people        string // method, target, status and reason
-		programs      string // "": the same without query and reason
+		programs      string // "": the same without reason
 	}{
-		{request: "GET /posts?_limit=1", people: "GET /posts?_limit=1 200", programs: "GET /posts 200"},
+		{request: "GET /posts?_limit=1", people: "GET /posts?_limit=1 200", programs: "GET /posts?_limit=1 200"},
 		{
 			request: "GET /posts?_limt=3",
-			people:  `GET /posts?_limt=3 400 Parameter "_limt": there is no such parameter, and no record has a field of this name; did you mean _limit?`, programs: "GET /posts 400",
+			people:  `GET /posts?_limt=3 400 Parameter "_limt": there is no such parameter, and no record has a field of this name; did you mean _limit?`, programs: "GET /posts?_limt=3 400",
 		},
-		{request: "GET /posts?api_token=hushhush&title=a", people: "GET /posts?api_token=…&title=a 200", programs: "GET /posts 200"},
-		{request: "GET /posts?token:hushhush=1", people: "GET /posts?token:hushhush=… 400 …", programs: "GET /posts 400"},
+		{request: "GET /posts?api_token=hushhush&title=a", people: "GET /posts?api_token=…&title=a 200", programs: "GET /posts?api_token=…&title=a 200"},
+		{request: "GET /posts?token:hushhush=1", people: "GET /posts?token:hushhush=… 400 …", programs: "GET /posts?token:hushhush=… 400"},
 		{request: "GET /missing", people: `GET /missing 404 There is no collection "missing". There are: posts.`, programs: "GET /missing 404"},
 		{
 			request: "POST /posts", body: `{"a": x}`,
@@ -48,7 +48,7 @@ func TestAccessDetails(t *testing.T) {
 			request: "POST /posts", body: `{"title":"x","author":"me",}`, programs: "POST /posts 500",
 			people: "POST /posts 500 The body is not valid JSON: line 1, column 27: unexpected comma: a field must follow.",
 		},
-		{request: "GET /posts?title=json-server&author=typicode", people: "GET /posts?title=json-server&author=typicode 200", programs: "GET /posts 200"},
+		{request: "GET /posts?title=json-server&author=typicode", people: "GET /posts?title=json-server&author=typicode 200", programs: "GET /posts?title=json-server&author=typicode 200"},
 		{
 			request: "PATCH /posts/1", body: `["hushhush"]`, programs: "PATCH /posts/1 400",
 			people: "PATCH /posts/1 400 A record is a JSON object, as in {\"title\": \"Vet\"}.",
@@ -74,8 +74,8 @@ func TestAccessDetails(t *testing.T) {
 			programs: "OPTIONS /posts 403",
 		},
 		{request: "GET /_/status", programs: "GET /_/status 200"},
-		{request: "GET /_/missing?x=1", people: `GET /_/missing?x=1 404 There is nothing at "/_/missing".`, programs: "GET /_/missing 404"},
-		{request: "GET /_/s/a/posts?x", people: "GET /_/s/a/posts?x 200", programs: "GET /_/s/a/posts 200"},
+		{request: "GET /_/missing?x=1", people: `GET /_/missing?x=1 404 There is nothing at "/_/missing".`, programs: "GET /_/missing?x=1 404"},
+		{request: "GET /_/s/a/posts?x", people: "GET /_/s/a/posts?x 200", programs: "GET /_/s/a/posts?x 200"},
 		{request: "GET /posts", headers: []string{"Pickup-Page", "1", "Sec-Fetch-Site", "same-origin"}, programs: "GET /posts 200"},
 		{request: "GET /_/readyz"},
 		{request: "GET /_/livez/"},

@@ -128,10 +128,10 @@ func (s *server) observe(c *gin.Context) {
 }
 
 // logAccess logs a request: its id, the address of the client, the method, path and
-// status, the size of the body, the duration, the trace that it is part of, and what was
-// simulated. Long values are clipped, so that requests cannot fill the disk. Without
-// AccessDetails the query and what is wrong with a request are left out, since they may
-// contain personal data; so are the headers.
+// status, the size of the body, the duration, the trace that it is part of, what was
+// simulated, and the query with what may be secret hidden. Long values are clipped, so that
+// requests cannot fill the disk. Without AccessDetails what is wrong with a request is left
+// out, since it may contain personal data; so are the headers.
 func (s *server) logAccess(c *gin.Context, o *outcome) {
 	if 0 < o.status && o.status < http.StatusBadRequest && s.isRoutine(c) {
 		return
@@ -144,8 +144,8 @@ func (s *server) logAccess(c *gin.Context, o *outcome) {
 	if o.simulated != "" {
 		attrs = append(attrs, slog.String("simulated", o.simulated))
 	}
-	if s.AccessDetails {
-		attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(sentURL(c.Request).RawQuery))))
+	if query := sentURL(c.Request).RawQuery; query != "" {
+		attrs = append(attrs, slog.String("query", httpx.Clip(requestlog.RedactQuery(query))))
 	}
 	if reason := s.reason(c, o); reason != "" {
 		attrs = append(attrs, slog.String("reason", reason))

@@ -114,9 +114,9 @@ type Options struct {
 	Checks []Check
 
 	// AccessLog receives a record for each request except successful health checks,
-	// without its query and its headers. With AccessDetails, it also has the query and the
-	// reason of an error, with what may be secret hidden, and no records of preflights
-	// and of the service's own pages. nil: no access log.
+	// without its headers and with what may be secret in its query hidden. With
+	// AccessDetails, it also has the reason of an error, and no records of preflights and
+	// of the service's own pages. nil: no access log.
 	AccessLog     *slog.Logger
 	AccessDetails bool
 

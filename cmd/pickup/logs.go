@@ -27,17 +27,26 @@ type logs struct {
 	people bool // they are for people to read
 }
 
-// newLogs returns the logs that write to w: for people on a terminal and as JSON
-// elsewhere, unless the settings say which.
+// flushSoon is how long a line for people waits for others, unless it is for a terminal.
+const flushSoon = 200 * time.Millisecond
+
+// newLogs returns the logs that write to w: for people on a terminal or if only this machine
+// reaches the server, as JSON elsewhere, unless the settings say which.
 func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
 	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked it
 	// What is buffered is written each second: a request does not wait for its line.
 	out := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(forgiving{w}), Size: 64 << 10, FlushInterval: time.Second}
-	l := logs{out: out, people: terminal && s.LogFormat == "auto"}
+	loopback, _ := config.OnlyLoopback(s.Host) // the start reports its error
+	l := logs{out: out, people: s.LogFormat == "short" || s.LogFormat == "auto" && (terminal || loopback)}
 	if l.people {
 		l.log = slog.New(newTerminalHandler(unbuffered{out}, level, color))
-		l.access = slog.New(requestHandler{w: unbuffered{out}, level: level, color: color})
+		requests := requestHandler{w: unbuffered{out}, level: level, color: color}
+		if !terminal {
+			requests.w = out
+			out.FlushInterval = flushSoon
+		}
+		l.access = slog.New(requests)
 		return l
 	}
 	o := &slog.HandlerOptions{Level: level}
@@ -47,6 +56,16 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 		l.log, l.access = slog.New(slog.NewJSONHandler(unbuffered{out}, o)), slog.New(slog.NewJSONHandler(out, o))
 	}
 	return l
+}
+
+// hasColor reports whether a log has colors: on a terminal, and where FORCE_COLOR promises one,
+// as programs do that show the output of several others.
+func hasColor(terminal bool, getenv func(string) string) bool {
+	if getenv("NO_COLOR") != "" {
+		return false
+	}
+	forced := getenv("FORCE_COLOR")
+	return terminal || forced != "" && forced != "0" && forced != "false"
 }
 
 // isTerminal reports whether w is a terminal.

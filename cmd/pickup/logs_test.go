@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"pickup/internal/config"
 )
@@ -59,6 +60,83 @@ func TestLogsWait(t *testing.T) {
 		l.log.Info("loaded")
 		if text := out.String(); !strings.Contains(text, "request") || strings.Index(text, "loaded") < strings.Index(text, "request") {
 			t.Errorf("terminal: %v; got %s", terminal, text)
+		}
+	}
+}
+
+// TestLogFormats checks which logs are for people.
+func TestLogFormats(t *testing.T) {
+	const short, text, json = `^\d\d:\d\d:\d\d GET /a\?n=1  200 `, `level=INFO msg=request method=GET path=/a query="n=1"`, `"path":"/a","query":"n=1"`
+	for _, test := range []struct {
+		format, host string
+		terminal     bool
+		want         string
+	}{
+		{format: "auto", host: "localhost", want: short},
+		{format: "auto", host: "127.0.0.1", want: short},
+		{format: "auto", host: "::1", want: short},
+		{format: "auto", host: "0.0.0.0", want: json},
+		{format: "auto", host: "192.0.2.1", want: json},
+		{format: "auto", host: "0.0.0.0", terminal: true, want: short},
+		{format: "short", host: "0.0.0.0", want: short},
+		{format: "json", host: "localhost", terminal: true, want: json},
+		{format: "text", host: "localhost", want: text},
+	} {
+		var out bytes.Buffer
+		s := &config.Settings{LogFormat: test.format}
+		s.Host = test.host
+		l := newLogs(&out, test.terminal, false, s)
+		l.access.Info("request", "method", "GET", "path", "/a", "query", "n=1", "status", 200, "bytes", 0, "ms", 1.5)
+		l.out.Sync()
+		if !regexp.MustCompile(test.want).MatchString(out.String()) {
+			t.Errorf("%s on %s, terminal %v: %s", test.format, test.host, test.terminal, out.String())
+		}
+		if l.people != (test.want == short) {
+			t.Errorf("%s on %s, terminal %v: for people: %v", test.format, test.host, test.terminal, l.people)
+		}
+	}
+}
+
+// TestShortLogComes waits for a line that people read through another program.
+func TestShortLogComes(t *testing.T) {
+	written := make(chan string, 10)
+	w := writerFunc(func(b []byte) (int, error) {
+		written <- string(b)
+		return len(b), nil
+	})
+	l := newLogs(w, false, false, &config.Settings{LogFormat: "short"})
+	l.access.Info("request", "method", "GET", "path", "/a", "status", 200, "bytes", 0, "ms", 1.5)
+	select {
+	case line := <-written:
+		if !strings.Contains(line, "GET /a") {
+			t.Errorf("the line is %q", line)
+		}
+	case <-time.After(patience):
+		t.Error("the line does not come")
+	}
+}
+
+// TestColor checks when a log has colors.
+func TestColor(t *testing.T) {
+	for _, test := range []struct {
+		terminal    bool
+		force, none string
+		want        bool
+	}{
+		{terminal: true, want: true},
+		{terminal: false, want: false},
+		{force: "1", want: true},
+		{force: "true", want: true},
+		{force: "0", want: false},
+		{force: "3", none: "1", want: false},
+		{terminal: true, none: "1", want: false},
+		{terminal: true, force: "0", want: true},
+	} {
+		got := hasColor(test.terminal, func(name string) string {
+			return map[string]string{"FORCE_COLOR": test.force, "NO_COLOR": test.none}[name]
+		})
+		if got != test.want {
+			t.Errorf("%+v: %v", test, got)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // requestLine matches the lines of the access log.
-var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request".*\n`)
+var requestLine = regexp.MustCompile(`(?m)^(?:.*"msg":"request"|\d\d:\d\d:\d\d [A-Z]+ /).*\n`)
 
 func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

@@ -88,7 +88,8 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 			c.LogLevel = "warn"
 		}
 	}
-	logs := newLogs(e.stderr, isTerminal(e.stderr), e.Getenv("NO_COLOR") == "", &c.Settings)
+	terminal := isTerminal(e.stderr)
+	logs := newLogs(e.stderr, terminal, hasColor(terminal, e.Getenv), &c.Settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: e.database(c.FileArgument), metrics: server.NewMetrics()}
 	// Its default would be to end the program. Files that have changed are reloaded
 	// within a second without it.

@@ -51,7 +51,7 @@ type Settings struct {
 	JournalDir    string   `group:"file" variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Not used any more. The start completes an interrupted write from the journal in this directory."`
 	AccessLog     string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel      string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
-	LogFormat     string   `group:"logs" enum:"auto,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as text, json, or auto: short lines on a terminal, JSON elsewhere (${default})."`
+	LogFormat     string   `group:"logs" enum:"auto,short,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as short lines, text (logfmt), json, or auto: short on a terminal and on loopback addresses, otherwise JSON (${default})."`
 	NoCompression bool     `group:"paths" aliases:"no-gzip,ng,noGzip" variable:"PICKUP_NO_COMPRESSION" help:"Do not compress answers."`
 	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
