@@ -10,16 +10,21 @@ import (
 	"time"
 )
 
-// NonBlock makes an open return at once. Reads and writes of regular files do not
-// depend on it.
-const NonBlock = syscall.O_NONBLOCK
-
-// open opens path without waiting for the other end of a pipe. It does wait for a
-// program that holds a lease on the file, as other opens do: the kernel ends such
-// leases after some time.
 func open(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	return wait(func() (*os.File, error) { return os.OpenFile(path, flag|syscall.O_NONBLOCK, perm) })
+}
+
+// OpenIn opens a file or a directory in root for reading. Its caller has to check what it is.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	return wait(func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) })
+}
+
+// wait repeats an open that does not wait for the other end of a pipe. It does wait for a
+// program that holds a lease on the file, as other opens do: the kernel ends such leases
+// after some time. Reads and writes of regular files do not depend on O_NONBLOCK.
+func wait(open func() (*os.File, error)) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, flag|NonBlock, perm)
+		f, err := open()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return f, err
 		}

@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// NonBlock is zero: opening does not wait on this system.
-const NonBlock = 0
-
 // ShareAll lets other programs read, write, rename and remove a file while it is open.
 // Package os does not let them rename or remove it.
 const ShareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE

@@ -113,7 +113,7 @@ func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File,
 	if !info.IsDir() && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return nil, nil, os.ErrNotExist
 	}
-	file, err := root.OpenFile(name, os.O_RDONLY|openfile.NonBlock, 0)
+	file, err := openfile.OpenIn(root, name)
 	if err != nil {
 		return nil, nil, err
 	}

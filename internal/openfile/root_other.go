@@ -1,0 +1,8 @@
+//go:build !unix
+
+package openfile
+
+import "os"
+
+// OpenIn opens a file or a directory in root for reading. Its caller has to check what it is.
+func OpenIn(root *os.Root, name string) (*os.File, error) { return root.Open(name) }
