@@ -36,11 +36,7 @@ func (w *redoWriter) write(next *document.Document) (err error) {
 		return err
 	}
 	f := w.lock.inode // another descriptor than before if a program has it open
-	defer func() {
-		if sys.Lease(f, disk.NoLease) != nil {
-			w.lock.replaceInode(nil) // closing it ends the lease too, which must not last
-		}
-	}()
+	defer w.lock.endLease()
 	info, err := sys.Fstat(f)
 	if err != nil {
 		return err
@@ -97,13 +93,12 @@ func (w *redoWriter) isKnown(f *os.File) (bool, error) {
 // lease keeps other programs from opening the file, if the system has leases. A
 // program that has it open gets 2 s to close it.
 func (w *redoWriter) lease() error {
-	sys := &w.o.sys
 	limit := graceWrite
 	if w.skipLeaseWait {
 		limit = retryAfter
 	}
 	for begin := w.o.now(); ; w.o.nap(time.Millisecond) {
-		if sys.Lease(w.lock.inode, disk.WriteLease) != disk.ErrTaken {
+		if w.lock.lease(disk.WriteLease) != disk.ErrTaken {
 			w.skipLeaseWait = false
 			return nil // granted, or the system has no leases
 		}

@@ -22,6 +22,7 @@ type lock struct {
 	dirLock     *os.File // nil: the directory allows none
 	inode       *os.File // the file itself; nil: it is absent, or cannot be locked
 	writes      bool     // inode is open for writing
+	leased      bool     // inode has a lease, until endLease
 	wantsWrites bool     // inode has to be open for writing
 	refused     error    // wraps storage.ErrInUse while another server holds the file in place
 }
@@ -153,7 +154,22 @@ func (l *lock) replaceInode(f *os.File) {
 	if l.inode != nil {
 		l.o.sys.Close(l.inode)
 	}
-	l.inode, l.writes = f, false
+	l.inode, l.writes, l.leased = f, false, false
+}
+
+// lease takes a lease on the file that is locked.
+func (l *lock) lease(kind disk.LeaseKind) error {
+	err := l.o.sys.Lease(l.inode, kind)
+	l.leased = err == nil
+	return err
+}
+
+// endLease ends the lease on the file that is locked, if it has one.
+func (l *lock) endLease() {
+	if l.leased && l.o.sys.Lease(l.inode, disk.NoLease) != nil {
+		l.replaceInode(nil) // closing it ends the lease, too
+	}
+	l.leased = false
 }
 
 // follow locks the file where it is now: it may have another inode, and

@@ -35,14 +35,8 @@ func (r *readState) isSaving(now time.Time) bool {
 // look compares the file with the known state and loads an edit. An error
 // says why the file cannot be read now; the contents then stay as they are.
 func (f *dataFile) look() error {
-	if f.inPlace.halfWritten {
-		mended, err := f.inPlace.redo(nil)
-		if err != nil {
-			return f.unreadable(disk.State{}, err)
-		}
-		if mended {
-			f.takeOver(f.target.doc, f.known)
-		}
+	if err := f.completeWrite(); err != nil {
+		return f.unreadable(disk.State{}, err)
 	}
 	info, err := f.stat(f.path)
 	if f.doc != nil && f.like == nil && errors.Is(err, fs.ErrNotExist) {
@@ -95,6 +89,18 @@ func (f *dataFile) look() error {
 	}
 	f.takeOver(doc, c)
 	return nil
+}
+
+// completeWrite completes a write in place that failed half way.
+func (f *dataFile) completeWrite() error {
+	if !f.inPlace.halfWritten {
+		return nil
+	}
+	mended, err := f.inPlace.redo(nil)
+	if mended && err == nil {
+		f.takeOver(f.target.doc, f.known)
+	}
+	return err
 }
 
 // isBlank reports whether data is white space.

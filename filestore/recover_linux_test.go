@@ -66,8 +66,9 @@ func TestEditorOutlivesServer(t *testing.T) {
 		}
 		dying := o
 		dying.sys.Exchange, dying.sys.Rename = swap(o.sys.Exchange), swap(o.sys.Rename)
-		if err := m.run(dying, path, func(s *Store) { commit(s, set("2", "Ballet")) }); err != nil || !m.dead || editor == nil {
-			t.Fatal(err, m.dead, editor)
+		var outcome error
+		if err := m.run(dying, path, func(s *Store) { outcome = commit(s, set("2", "Ballet")) }); err != nil || !m.dead {
+			t.Fatalf("%s: %v; the write that was to be cut off: %v; the editor has the file open: %v", w.name, err, outcome, editor != nil)
 		}
 		s := start(t, path, o)
 		for _, title := range []string{"School run", "Ballet", "School run", "Ballet"} {

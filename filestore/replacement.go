@@ -47,14 +47,14 @@ func (t *target) put(d *draft) error {
 		exchange = t.moveAside
 	}
 	// Keep other programs from opening the file for writing, as the draft is since it is there.
-	if t.lock.inode != nil && t.o.sys.Lease(t.lock.inode, disk.ReadLease) == disk.ErrTaken {
+	if t.lock.inode != nil && t.lock.lease(disk.ReadLease) == disk.ErrTaken {
 		// One has it open, and may set its time back at any moment: only its content shows an edit.
 		t.known.Sure = false
 	}
 	// Exchange the draft for the file, and check what that was.
 	old, err := exchange(d)
 	if err != nil {
-		t.endLease()
+		t.lock.endLease()
 		return err
 	}
 	// Keep the old file, which an editor may have open.
@@ -62,13 +62,6 @@ func (t *target) put(d *draft) error {
 	d.path = ""
 	// Let other programs write, and sync the directory.
 	return t.placed(d)
-}
-
-// endLease ends the lease on the file.
-func (t *target) endLease() {
-	if t.lock.inode != nil && t.o.sys.Lease(t.lock.inode, disk.NoLease) != nil {
-		t.lock.replaceInode(nil) // closing it ends the lease, too
-	}
 }
 
 // errNoExchange means that the file cannot swap names with another.
@@ -193,6 +186,7 @@ type draft struct {
 	path string
 	lock *os.File // holds the lock of the inode; nil: it cannot be locked
 
+	leased bool       // lock has a lease
 	guards []*os.File // of the draft and the file; see disk.Calls.OpenBlocks
 }
 
@@ -236,7 +230,7 @@ func (t *target) draft(next *document.Document) (*draft, error) {
 			d.lock = nil
 			return d, nil
 		}
-		sys.Lease(d.lock, disk.ReadLease)
+		d.leased = sys.Lease(d.lock, disk.ReadLease) == nil
 	}
 	return d, nil
 }
@@ -300,10 +294,11 @@ func (d *draft) isPlaced() bool {
 // placed records that d has the file's name, and makes that durable.
 func (t *target) placed(d *draft) error {
 	t.lock.replaceInode(d.lock)
+	t.lock.leased = d.leased
 	if info, err := t.o.sys.Stat(t.real); err == nil && disk.Same(info, d.Info) {
 		d.Info = info // the move has changed the inode
 	}
-	t.endLease()
+	t.lock.endLease()
 	t.known, t.like, t.doc = d.State, d.Info, d.doc
 	if t.syncLater {
 		return nil

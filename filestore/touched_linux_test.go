@@ -341,3 +341,27 @@ func TestLockFollowsTheFile(t *testing.T) {
 		t.Error(second, err)
 	}
 }
+
+// TestLockStaysWithoutLeases writes where the system has no leases, as on a share or for a
+// file of another user. No other server can lock the file afterwards.
+func TestLockStaysWithoutLeases(t *testing.T) {
+	for _, w := range ways {
+		path := home(t, sample)
+		o := w.options()
+		o.sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
+		s := start(t, path, o)
+		for _, title := range []string{"Ballet", "Chess"} {
+			if err := commit(s, set("2", title)); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.sys.Lock(f); err != disk.ErrTaken {
+				t.Errorf("%s: after the write of %s another server can lock the file: %v", w.name, title, err)
+			}
+			f.Close()
+		}
+	}
+}
