@@ -49,7 +49,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	}
 	was := old.inOrder()
 	c := &collection{name: in.Name, kind: storage.Array, rev: rev, ids: idStats{member: o.IDMember(in.Name)},
-		shadowed: make(map[string]int), indexes: new(indexes)}
+		shadowed: make(map[string]int)}
 	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
 	stats := spread(len(records), func(from, to int) idStats {
@@ -84,6 +84,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 			yield(r.ID, r)
 		}
 	})
+	c.indexes = newIndexes(c.records)
 	for _, r := range records {
 		c.size += len(r.Value)
 		if id, ok := c.shadowedID(r); ok {
@@ -134,7 +135,7 @@ func (c *collection) clone() *collection {
 	n.rev = 0
 	if c.kind == storage.Array {
 		n.records = c.records.Copy()
-		n.indexes = c.indexes.clone()
+		n.indexes = c.indexes.clone(n.records)
 	}
 	return &n
 }
@@ -169,11 +170,10 @@ func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	return storage.ID(r.Value, c.ids.member)
 }
 
-// count adds by, 1 or -1, to the statistics and indexes for r.
+// count adds by, 1 or -1, to the statistics for r.
 func (c *collection) count(r *Record, by int) {
 	c.size += by * len(r.Value)
 	c.ids.count(r, by)
-	c.indexes.update(r, by)
 	if id, ok := c.shadowedID(r); ok {
 		c.shadowed = maps.Clone(c.shadowed)
 		c.shadowed[id] += by
@@ -191,6 +191,7 @@ func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 	}
 	c.records.Set(key, r)
 	c.count(r, 1)
+	c.indexes.replace(old, r)
 	return r, old
 }
 
@@ -199,6 +200,7 @@ func (c *collection) remove(key string) {
 	if r, ok := c.records.Get(key); ok {
 		c.records.Delete(key)
 		c.count(r, -1)
+		c.indexes.replace(r, nil)
 	}
 }
 
@@ -277,7 +279,7 @@ func (c *collection) uniqueHolder(name string, value jsontext.Value, except stri
 	default:
 		keys = query.EqualityKeys(value)
 	}
-	found, _ := find(c.indexes.get(indexOn{member: name}, c.records, false), keys, c.records.Len())
+	found, _ := c.indexes.find(c.indexes.equality(name, true), keys, c.records.Len())
 	for _, r := range found {
 		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == identity {
 			return r

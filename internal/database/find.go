@@ -18,21 +18,31 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !q.Filters() {
+	if !q.Filters() && len(q.Sort) == 0 {
 		r := &Result{Window: q.Window(c.records.Len()), snap: s, query: q}
-		found := true
-		if len(q.Sort) == 0 {
-			r.Records = c.slice(r.Offset, r.End)
-		} else {
-			r.Records, found, err = s.page(c, q, r.Offset, r.End)
+		r.Records = c.slice(r.Offset, r.End)
+		return r, nil
+	}
+	x := c.indexes
+	selection, key, own := q.Selection()
+	own = own && c.records.Len() > fewTested
+	if own {
+		ix, err := x.selection(selection, key, false)
+		if err != nil {
+			return nil, err
 		}
-		if found {
+		if ix != nil {
+			r := &Result{Window: q.Window(ix.keys.Len()), snap: s, query: q}
+			r.Records, err = s.page(x, ix, r.Offset, r.End)
 			return r, err
 		}
 	}
-	records, err := s.matching(c, q)
+	records, tested, err := x.matching(q, s.matcher(q))
 	if err != nil {
 		return nil, err
+	}
+	if own && tested > fewTested {
+		x.asked.add(key)
 	}
 	r := &Result{Window: q.Window(len(records)), snap: s, query: q}
 	if len(q.Sort) > 0 {
@@ -44,14 +54,14 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	return r, nil
 }
 
-// matching returns the records that pass q's filters, in the collection's order.
-func (s *Snapshot) matching(c *collection, q *query.Query) ([]*Record, error) {
-	m := s.matcher(q)
-	if candidates, ok := c.candidates(q); ok {
-		return slices.DeleteFunc(candidates, func(r *Record) bool { return !m.Match(r.Value) }), m.Err()
+// matching returns the records that m, a matcher of q, selects, in the collection's order, and
+// the number of those that were tested.
+func (x *indexes) matching(q *query.Query, m *query.Matcher) (matching []*Record, tested int, err error) {
+	if candidates, ok := x.candidates(q); ok {
+		tested = len(candidates)
+		return slices.DeleteFunc(candidates, func(r *Record) bool { return !m.Match(r.Value) }), tested, m.Err()
 	}
-	var matching []*Record
-	for _, r := range c.records.All() {
+	for _, r := range x.records.All() {
 		if m.Match(r.Value) {
 			matching = append(matching, r)
 		}
@@ -59,34 +69,44 @@ func (s *Snapshot) matching(c *collection, q *query.Query) ([]*Record, error) {
 			break
 		}
 	}
-	return matching, m.Err()
+	return matching, x.records.Len(), m.Err()
 }
 
 // candidates returns a superset of the records that pass q's filters, in their
 // order, from the index that has the fewest. It reports false if none helps.
-func (c *collection) candidates(q *query.Query) (best []*Record, found bool) {
+func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
 	for member, keys := range q.Equalities {
-		most := c.records.Len()
+		most := x.records.Len()
 		if found {
 			most = len(best)
 		}
-		if !c.indexes.occurs(member, c.records) {
+		if !x.occurs(member) {
 			best, found = nil, true
-		} else if tree := c.indexes.get(indexOn{member: member}, c.records, true); tree != nil {
-			if list, ok := find(tree, keys, most); ok {
+		} else if ix := x.equality(member, false); ix != nil {
+			if list, ok := x.find(ix, keys, most); ok {
 				best, found = list, true
 			}
 		}
 	}
+	if x.records.Len() <= fewRecords {
+		return best, found
+	}
 	for name, span := range q.Spans() {
-		most := c.records.Len() / 4 // for more, a scan is as fast
+		most := x.records.Len() / 4 // for more, a scan is as fast
 		if found {
 			most = min(most, len(best))
 		}
-		if tree := c.indexes.ordered(name, false, c.records); tree != nil {
-			if list, ok := between(tree, span, most); ok {
-				best, found = list, true
-			}
+		if !x.occurs(name) {
+			continue
+		}
+		byField := query.Query{Collection: q.Collection, Sort: []query.SortKey{{Path: query.Path{name}}}}
+		s, key, _ := byField.Selection()
+		ix, _ := x.selection(s, key, true)         // without filters there is no error
+		if ix == nil || ix.query.Sort[0].ByValue { // as operators do not compare
+			continue
+		}
+		if list, ok := x.between(ix, span, most); ok {
+			best, found = list, true
 		}
 	}
 	return best, found
@@ -145,69 +165,6 @@ func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 // sorted returns the first n records in q's order.
 func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, error) {
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
-}
-
-// byValue returns q with the sort keys by value that have numbers and strings that are numbers in
-// the whole collection. It reports false if a key is not a top-level field of the records.
-func (c *collection) byValue(q *query.Query) (*query.Query, bool) {
-	mixed := make([]bool, len(q.Sort))
-	for i, k := range q.Sort {
-		if len(k.Path) != 1 || q.EmbedsAt(k.Path) {
-			return nil, false
-		}
-		mixed[i] = c.indexes.mixed(k.Path[0], c.records)
-	}
-	return q.ByValue(mixed), true
-}
-
-// page returns the records of a whole collection in q's order, from index from
-// to before index to, if an ordered index gives them.
-func (s *Snapshot) page(c *collection, q *query.Query, from, to int) ([]*Record, bool, error) {
-	q, ok := c.byValue(q)
-	if !ok {
-		return nil, false, nil
-	}
-	first := q.Sort[0]
-	tree := c.indexes.ordered(first.Path[0], first.ByValue, c.records)
-	if tree == nil {
-		return nil, false, nil
-	}
-	var page, group []*Record // group: with the same order key, in their own order or in reverse
-	var err error
-	at, key := 0, ""
-	flush := func() bool { // reports whether there is more to read
-		if first.Descending {
-			slices.Reverse(group)
-		}
-		if at+len(group) > from {
-			if len(group) > 1 && (len(q.Sort) > 1 || len(key) == query.OrderKeyLen) {
-				group, err = s.sorted(q, group, to-at)
-			}
-			page = append(page, group[min(len(group), max(0, from-at)):min(len(group), to-at)]...)
-		}
-		at += len(group)
-		group = group[:0]
-		return at < to && err == nil
-	}
-	scan := tree.Scan
-	if first.Descending {
-		scan = tree.Reverse
-	}
-	more := true
-	scan(func(place string, r *Record) bool {
-		if next := place[:len(place)-8]; next != key {
-			if more = flush(); !more {
-				return false
-			}
-			key = next
-		}
-		group = append(group, r)
-		return true
-	})
-	if more {
-		flush()
-	}
-	return page, true, err
 }
 
 // A ValueCount is a value and the number of records that have it.

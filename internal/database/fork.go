@@ -23,7 +23,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	for i, c := range snap.list {
 		if c.isArray() {
 			own := *c
-			own.indexes = &indexes{base: c.indexes, baseRecords: c.records}
+			own.indexes = c.indexes.fork()
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}

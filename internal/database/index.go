@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
@@ -15,37 +16,32 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// The indexes of a collection. Each is built when a query first needs it and then
-// carried from snapshot to snapshot.
+// The indexes of a collection. Each is built when a query needs it, and then carried from
+// snapshot to snapshot.
 type indexes struct {
-	base        *indexes // of a fork: the indexes of what it began with, which all forks share; otherwise nil
-	baseRecords *ordered.Map[*Record]
+	records *ordered.Map[*Record]
+	base    *indexes // of a fork: the indexes of what it began with, which all forks share; otherwise nil
+	asked   *asked   // shared by all versions and forks
 
-	mu    sync.Mutex
-	trees map[indexOn]*index             // guarded by mu
-	names *btree.Map[string, fieldCount] // of every field that a record has; nil: not counted; guarded by mu
+	mu       sync.Mutex
+	byKey    map[string]*index       // guarded by mu
+	names    *btree.Map[string, int] // guarded by mu; the number of records by the fields that they have; nil: not counted
+	building *build                  // guarded by mu; a selection that this version or an earlier one is building, or nil
 }
 
-// A fieldCount is the number of records that have a field, and what is known of its values.
-type fieldCount struct {
-	records int
-	values  query.Numbers
-}
-
-// An index finds records by a key. An equality index has records under their
-// equality keys (see query.EqualityKeys), shortened if long, followed by a NUL and
-// the record's place.
+// An index has keys in their order. Each key ends with the place of a record.
 //
-// An ordered index has every record once, in the order of one field and, for equal
-// values, in the order of the collection. It serves a page of a sorted list and the
-// records in a range of values. Its keys are an order key followed by the record's place.
-type index = btree.Map[string, *Record]
-
-// indexOn identifies an index of a collection.
-type indexOn struct {
-	member  string
-	ordered bool
-	byValue bool // with strings that are numbers among the numbers
+// An equality index has the equality keys of one field (see query.EqualityKeys), shortened if
+// long, followed by a NUL. A selection has one key for each record that a query selects: the
+// beginning of its order key. So it is a sorted list, of which every page is found quickly.
+type index struct {
+	keys   *btree.Set[string]
+	member string          // of an equality index
+	query  *query.Query    // of a selection, otherwise nil
+	counts []query.Numbers // of a selection: of the values of each sort key
+	failed bool            // a record takes too long to match
+	pinned bool            // not replaced by another index
+	used   *atomic.Uint64  // the time of the latest use; shared by all versions
 }
 
 // maxIndexes is the maximum number of indexes of one collection that the queries of
@@ -66,16 +62,30 @@ func shortKey(key string) string {
 	return string(binary.BigEndian.AppendUint64([]byte(key[:longKey]), maphash.String(keySeed, key)))
 }
 
-func indexKey(key string, seq uint64) string {
-	return string(binary.BigEndian.AppendUint64(append([]byte(shortKey(key)), 0), seq))
+// keyAt returns an index key that ends with the place of r.
+func keyAt(key []byte, r *Record) string { return string(binary.BigEndian.AppendUint64(key, r.seq)) }
+
+// at returns the record of an index key.
+func (x *indexes) at(key string) *Record {
+	r, _ := x.records.At(int(binary.BigEndian.Uint64([]byte(key[len(key)-8:]))))
+	return r
 }
 
-func (x *indexes) clone() *indexes {
+func newIndexes(records *ordered.Map[*Record]) *indexes {
+	return &indexes{records: records, asked: new(asked)}
+}
+
+// fork returns indexes for a fork of what x indexes.
+func (x *indexes) fork() *indexes { return &indexes{base: x, records: x.records, asked: x.asked} }
+
+// clone returns a copy for a copy of the records.
+func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := &indexes{base: x.base, baseRecords: x.baseRecords, trees: maps.Clone(x.trees)}
-	for on, tree := range n.trees {
-		n.trees[on] = tree.Copy()
+	x.collectLocked()
+	n := &indexes{records: records, base: x.base, asked: x.asked, byKey: maps.Clone(x.byKey), building: x.building}
+	for key, ix := range n.byKey {
+		n.byKey[key] = ix.copy()
 	}
 	if x.names != nil {
 		n.names = x.names.Copy()
@@ -87,135 +97,178 @@ func (x *indexes) clone() *indexes {
 func (x *indexes) drop() {
 	if x.mu.TryLock() {
 		defer x.mu.Unlock()
-		x.trees, x.names = nil, nil
+		x.byKey, x.names, x.building = nil, nil, nil
 	}
 }
 
-// get returns an index of records. If limited is set and there are too many, it returns nil.
-func (x *indexes) get(on indexOn, records *ordered.Map[*Record], limited bool) *index {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.getLocked(on, records, limited)
+// knownLocked returns the index with that key, or nil.
+func (x *indexes) knownLocked(key string) *index {
+	x.collectLocked()
+	ix := x.byKey[key]
+	if ix != nil {
+		ix.used.Store(uses.Add(1))
+	}
+	return ix
 }
 
-// getLocked is get. The index of a fork is a copy of the one of its base.
-func (x *indexes) getLocked(on indexOn, records *ordered.Map[*Record], limited bool) *index {
-	tree := x.trees[on]
-	switch {
-	case tree != nil:
-		return tree
-	case limited && len(x.trees) >= maxIndexes:
+// oldestLocked returns the key of the index that was not used for the longest time if x has
+// maxIndexes of those that may be replaced, otherwise "".
+func (x *indexes) oldestLocked() (oldest string) {
+	count := 0
+	for key, ix := range x.byKey {
+		if ix.pinned {
+			continue
+		}
+		count++
+		if oldest == "" || ix.used.Load() < x.byKey[oldest].used.Load() {
+			oldest = key
+		}
+	}
+	if count < maxIndexes {
+		return ""
+	}
+	return oldest
+}
+
+// roomLocked reports whether x may get an index with that key. An index is not replaced by
+// one for queries that came less recently: many queries in turn would replace all of them.
+func (x *indexes) roomLocked(key string) bool {
+	oldest := x.oldestLocked()
+	if oldest == "" || x.byKey[oldest].used.Load() < x.asked.when(key) {
+		return true
+	}
+	x.asked.add(key)
+	return false
+}
+
+func (x *indexes) putLocked(key string, ix *index) {
+	if oldest := x.oldestLocked(); oldest != "" && !ix.pinned {
+		delete(x.byKey, oldest)
+	}
+	if x.byKey == nil {
+		x.byKey = make(map[string]*index)
+	}
+	ix.used.Store(uses.Add(1))
+	x.byKey[key] = ix
+}
+
+// equality returns the equality index of a field. It returns nil if there are too many
+// indexes, unless pinned is set.
+func (x *indexes) equality(member string, pinned bool) *index {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.equalityLocked(member, pinned)
+}
+
+// equalityLocked is equality. The index of a fork is a copy of the one of its base.
+func (x *indexes) equalityLocked(member string, pinned bool) *index {
+	key := "=" + member
+	if ix := x.knownLocked(key); ix != nil {
+		ix.pinned = ix.pinned || pinned
+		return ix
+	}
+	if !pinned && !x.roomLocked(key) {
 		return nil
-	case x.base == nil:
-		tree = on.build(records)
-	default:
+	}
+	ix := &index{member: member, used: new(atomic.Uint64)}
+	if x.base == nil {
+		var keys []string
+		for _, r := range x.records.All() {
+			keys = append(keys, ix.keysOf(r, 1)...)
+		}
+		ix.load(keys)
+	} else {
 		x.base.mu.Lock()
 		defer x.base.mu.Unlock()
-		if tree = x.base.getLocked(on, x.baseRecords, limited); tree == nil {
+		if ix = x.base.equalityLocked(member, pinned); ix == nil {
 			return nil
 		}
-		tree = tree.Copy()
-		x.eachDiffering(records, func(r *Record, by int) { on.update(tree, r, by) })
+		ix = ix.copy()
+		x.base.records.Differing(x.records, ix.replace)
 	}
-	if x.trees == nil {
-		x.trees = make(map[indexOn]*index)
-	}
-	x.trees[on] = tree
-	return tree
+	ix.pinned = pinned
+	x.putLocked(key, ix)
+	return ix
 }
 
-// eachDiffering calls do with -1 for the records that only the base has, and with 1 for
-// those that only records has.
-func (x *indexes) eachDiffering(records *ordered.Map[*Record], do func(r *Record, by int)) {
-	x.baseRecords.Differing(records, func(was, is *Record) {
-		if was != nil && was != is {
-			do(was, -1)
-		}
-		if is != nil && was != is {
-			do(is, 1)
-		}
-	})
+// load sets the keys of an index.
+func (ix *index) load(keys []string) {
+	slices.Sort(keys)
+	ix.keys = new(btree.Set[string])
+	for _, key := range keys {
+		ix.keys.Load(key)
+	}
 }
 
-// build returns an index of records.
-func (on indexOn) build(records *ordered.Map[*Record]) *index {
-	type entry struct {
-		key string
-		r   *Record
-	}
-	entries := make([]entry, 0, records.Len())
-	for _, r := range records.All() {
-		on.eachKey(r, func(key string) { entries = append(entries, entry{key, r}) })
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
-	tree := new(index)
-	for _, e := range entries {
-		tree.Load(e.key, e.r)
-	}
-	return tree
+// copy returns a copy of ix that may be changed.
+func (ix *index) copy() *index {
+	n := *ix
+	n.keys = ix.keys.Copy()
+	n.counts = slices.Clone(ix.counts)
+	return &n
 }
 
-// update adds a record to an index, or removes it if by is -1.
-func (on indexOn) update(tree *index, r *Record, by int) {
-	on.eachKey(r, func(key string) {
-		if by > 0 {
-			tree.Set(key, r)
-		} else {
-			tree.Delete(key)
-		}
-	})
-}
-
-// eachKey calls yield with each key of a record.
-func (on indexOn) eachKey(r *Record, yield func(key string)) {
-	v, ok := rawjson.Member(r.Value, on.member)
-	if on.ordered {
-		if on.byValue {
-			v = query.AsNumber(v)
-		}
-		yield(string(binary.BigEndian.AppendUint64(query.OrderKey(v), r.seq)))
+// replace replaces a record, or adds or removes one if the other is nil.
+func (ix *index) replace(was, is *Record) {
+	if was == is {
 		return
 	}
-	if ok {
-		for _, k := range query.EqualityKeys(v) {
-			yield(indexKey(k, r.seq))
-		}
-		if v.Kind() == '[' || v.Kind() == '{' {
-			yield(indexKey(rawjson.Identity(v), r.seq)) // for uniqueHolder
-		}
+	old := ix.keysOf(was, -1)
+	now := ix.keysOf(is, 1)
+	if slices.Equal(old, now) {
+		return
+	}
+	for _, key := range old {
+		ix.keys.Delete(key)
+	}
+	for _, key := range now {
+		ix.keys.Insert(key)
 	}
 }
 
-// occurs reports whether one of records has a top-level field called name.
-func (x *indexes) occurs(name string, records *ordered.Map[*Record]) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	n, _ := x.namesLocked(records).Get(name)
-	return n.records > 0
+// keysOf returns the keys of a record, which may be nil. It adds by to the counts of its values.
+func (ix *index) keysOf(r *Record, by int) (keys []string) {
+	if r == nil {
+		return nil
+	}
+	if ix.query != nil {
+		return ix.selectedKey(r, by)
+	}
+	v, ok := rawjson.Member(r.Value, ix.member)
+	if !ok {
+		return nil
+	}
+	of := func(key string) string { return keyAt(append([]byte(shortKey(key)), 0), r) }
+	for _, k := range query.EqualityKeys(v) {
+		keys = append(keys, of(k))
+	}
+	if v.Kind() == '[' || v.Kind() == '{' {
+		keys = append(keys, of(rawjson.Identity(v))) // for uniqueHolder
+	}
+	return keys
 }
 
-// mixed reports whether the top-level field called name is a number in some of records and
-// a string that is a number in others.
-func (x *indexes) mixed(name string, records *ordered.Map[*Record]) bool {
+// occurs reports whether one of the records has a top-level field called name.
+func (x *indexes) occurs(name string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n, _ := x.namesLocked(records).Get(name)
-	return n.values.Mixed()
+	_, ok := x.namesLocked().Get(name)
+	return ok
 }
 
-// namesLocked returns the counts of the fields of records.
-func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, fieldCount] {
+// namesLocked returns the counts of the fields of the records.
+func (x *indexes) namesLocked() *btree.Map[string, int] {
 	switch {
 	case x.names != nil:
 	case x.base != nil:
 		b := x.base
 		b.mu.Lock()
-		x.names = b.namesLocked(x.baseRecords).Copy()
+		x.names = b.namesLocked().Copy()
 		b.mu.Unlock()
-		x.eachDiffering(records, x.count)
+		b.records.Differing(x.records, x.recount)
 	default:
-		x.names = new(btree.Map[string, fieldCount])
-		for _, r := range records.All() {
+		x.names = new(btree.Map[string, int])
+		for _, r := range x.records.All() {
 			x.count(r, 1)
 		}
 	}
@@ -223,20 +276,29 @@ func (x *indexes) namesLocked(records *ordered.Map[*Record]) *btree.Map[string, 
 }
 
 // memberNames returns the names of the fields that records have.
-func (x *indexes) memberNames(records *ordered.Map[*Record]) []string {
+func (x *indexes) memberNames() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.namesLocked(records).Keys()
+	return x.namesLocked().Keys()
+}
+
+// recount replaces a record in the counts of fields.
+func (x *indexes) recount(was, is *Record) {
+	if was != is {
+		x.count(was, -1)
+		x.count(is, 1)
+	}
 }
 
 // count adds by to the counts of a record's fields.
 func (x *indexes) count(r *Record, by int) {
-	for quoted, v := range rawjson.Members(r.Value) {
+	if r == nil {
+		return
+	}
+	for quoted := range rawjson.Members(r.Value) {
 		name := rawjson.Unquote(quoted)
 		n, _ := x.names.Get(name)
-		n.records += by
-		n.values.Add(v, by)
-		if n.records > 0 {
+		if n += by; n > 0 {
 			x.names.Set(name, n)
 		} else {
 			x.names.Delete(name)
@@ -244,30 +306,32 @@ func (x *indexes) count(r *Record, by int) {
 	}
 }
 
-// update adds a record to every index, or removes it if by is -1. The writing
-// goroutine calls it on a clone that nobody else has.
-func (x *indexes) update(r *Record, by int) {
-	for on, tree := range x.trees {
-		on.update(tree, r, by)
+// replace replaces a record in every index, or adds or removes one if the other is nil. The
+// writing goroutine calls it on a clone that nobody else has.
+func (x *indexes) replace(was, is *Record) {
+	for key, ix := range x.byKey {
+		if ix.replace(was, is); !ix.valid() {
+			delete(x.byKey, key)
+		}
 	}
 	if x.names != nil {
-		x.count(r, by)
+		x.recount(was, is)
 	}
 }
 
 // find returns the records that an equality index has under these keys, each once and in
 // their order, and some that begin with the same long text. It reports false if there are
 // more than most.
-func find(tree *index, keys []string, most int) ([]*Record, bool) {
+func (x *indexes) find(ix *index, keys []string, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, k := range keys {
 		k = shortKey(k) + "\x00"
-		tree.Ascend(k, func(at string, r *Record) bool {
+		ix.keys.Ascend(k, func(at string) bool {
 			if len(at) < len(k) || at[:len(k)] != k {
 				return false
 			}
 			if len(at) == len(k)+8 { // else a longer key, of which k is the beginning
-				found = append(found, r)
+				found = append(found, x.at(at))
 			}
 			return len(found) <= most
 		})
@@ -276,38 +340,10 @@ func find(tree *index, keys []string, most int) ([]*Record, bool) {
 		}
 	}
 	if len(keys) > 1 {
-		slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) })
+		slices.SortFunc(found, bySeq)
 		found = slices.Compact(found)
 	}
 	return found, true
 }
 
-// fewRecords is the size up to which a collection is scanned as fast as an index.
-const fewRecords = 1000
-
-// ordered returns the ordered index over the field called name of records, or nil if
-// there is none.
-func (x *indexes) ordered(name string, byValue bool, records *ordered.Map[*Record]) *index {
-	if records.Len() <= fewRecords || !x.occurs(name, records) {
-		return nil
-	}
-	return x.get(indexOn{member: name, ordered: true, byValue: byValue}, records, true)
-}
-
-// between returns the records that an ordered index has in a span, and those
-// whose field is an array, in the collection's order. It reports false if there
-// are more than most.
-func between(tree *index, s *query.Span, most int) ([]*Record, bool) {
-	var found []*Record
-	for _, ends := range s {
-		tree.Ascend(string(ends[0]), func(key string, r *Record) bool {
-			if upto := key[:min(len(key), len(ends[1]))]; upto > string(ends[1]) {
-				return false
-			}
-			found = append(found, r)
-			return len(found) <= most
-		})
-	}
-	slices.SortFunc(found, func(a, b *Record) int { return cmp.Compare(a.seq, b.seq) })
-	return found, len(found) <= most
-}
+func bySeq(a, b *Record) int { return cmp.Compare(a.seq, b.seq) }

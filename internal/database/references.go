@@ -262,11 +262,11 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 // equals id, or (if lists) is an array that contains it.
 func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	c := s.byName[collection]
-	if !c.indexes.occurs(key, c.records) {
+	if !c.indexes.occurs(key) {
 		return nil
 	}
 	keys := query.KeysOf(id)
-	found, _ := find(c.indexes.get(indexOn{member: key}, c.records, false), keys, c.records.Len()*len(keys))
+	found, _ := c.indexes.find(c.indexes.equality(key, true), keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		if lists {
 			return !holdsReference(r.Value, key, id)

@@ -119,7 +119,7 @@ func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], ite
 // Occurs reports whether a record of the collection has a top-level field called name.
 func (s *Snapshot) Occurs(collection, name string) bool {
 	c, err := s.array(collection)
-	return err == nil && c.indexes.occurs(name, c.records)
+	return err == nil && c.indexes.occurs(name)
 }
 
 // AppendJSON appends the whole database as one compact JSON object.

@@ -62,7 +62,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 		return c, err
 	}
 	for _, unique := range tx.snap.schema.Member(name).Unique {
-		c.indexes.get(indexOn{member: unique}, c.records, false) // before the clone, so that it outlives a failed Tx
+		c.indexes.equality(unique, true) // before the clone, so that it outlives a failed Tx
 	}
 	c = c.clone()
 	tx.mine[name] = true

@@ -20,12 +20,6 @@ const (
 	rankNone
 )
 
-// OrderKey returns the first OrderKeyLen bytes that compare as the values do. A nil
-// value is a missing one.
-func OrderKey(v jsontext.Value) []byte {
-	return shortened(appendOrderKey(make([]byte, 0, 32), v, OrderKeyLen))
-}
-
 func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
 
 // appendOrderKey appends bytes that compare as the values do, strings by their first most
@@ -63,7 +57,7 @@ func appendTextKey(dst, s []byte) []byte {
 	return append(dst, 0)
 }
 
-// A Span has the parts of an ordered index that the lt, lte, gt and gte of a query on one
+// A Span has the parts of a list sorted by one field that the lt, lte, gt and gte of a query on one
 // field may select, each from one order key to another, ends included: of numbers, of
 // strings, and all arrays and objects.
 type Span [3][2][]byte

@@ -18,14 +18,17 @@ type SortKey struct {
 	ByValue    bool // strings that are numbers sort as numbers, because the list has both
 }
 
-// ByValue returns q with the sort keys by value for which byValue is true.
-func (q *Query) ByValue(byValue []bool) *Query {
+// ByValue returns q with more sort keys by value: those of which counts has numbers and
+// strings that are numbers. It reports whether there are any.
+func (q *Query) ByValue(counts []Numbers) (_ *Query, more bool) {
 	n := *q
 	n.Sort = slices.Clone(q.Sort)
 	for i := range n.Sort {
-		n.Sort[i].ByValue = n.Sort[i].ByValue || byValue[i]
+		if k := &n.Sort[i]; !k.ByValue && counts[i].Mixed() {
+			k.ByValue, more = true, true
+		}
 	}
-	return &n
+	return &n, more
 }
 
 // Numbers counts the values of a list that are numbers, and those that are numbers spelled
@@ -60,17 +63,23 @@ func numeral(v jsontext.Value) (jsontext.Value, bool) {
 	return text, isNumber(text)
 }
 
-// orderKey appends bytes that compare as the list is sorted, strings by their first most bytes.
-// It counts the values of keys that are not by value.
-func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int, counts []Numbers) []byte {
+// OrderKey returns the first OrderKeyLen bytes that compare as the list is sorted. It adds by
+// to the counts of the values of each sort key.
+func (m *Matcher) OrderKey(v jsontext.Value, counts []Numbers, by int) []byte {
+	key := m.orderKey(make([]byte, 0, OrderKeyLen+8), v, OrderKeyLen, counts, by)
+	return key[:min(len(key), OrderKeyLen)]
+}
+
+// orderKey appends bytes that compare as the list is sorted, strings by their first most
+// bytes. It adds by to the counts of the values of each sort key.
+func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int, counts []Numbers, by int) []byte {
 	m.full = nil
 	for n, k := range m.q.Sort {
 		start := len(dst)
 		found, _ := m.find(k.Path, v)
+		counts[n].Add(found, by)
 		if k.ByValue {
 			found = AsNumber(found)
-		} else {
-			counts[n].Add(found, 1)
 		}
 		dst = appendOrderKey(dst, found, most)
 		for i := start; k.Descending && i < len(dst); i++ {
@@ -95,23 +104,21 @@ type row[T any] struct {
 func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]T, error) {
 	counts := make([]Numbers, len(m.q.Sort))
 	sorted, err := sortCounting(m, items, value, n, counts)
-	byValue := make([]bool, len(counts))
-	for i := range counts {
-		byValue[i] = counts[i].Mixed()
-	}
-	if err != nil || !slices.Contains(byValue, true) {
+	q, more := m.q.ByValue(counts)
+	if err != nil || !more {
 		return sorted, err
 	}
-	m.q = m.q.ByValue(byValue)
+	m.q = q
 	return sortCounting(m, items, value, n, counts)
 }
 
-// sortCounting is Sort with the keys as they are. It counts the values of those that are not by value.
+// sortCounting is Sort with the keys as they are. It counts their values.
 func sortCounting[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int, counts []Numbers) ([]T, error) {
 	compare := func(a, b row[T]) int {
 		c := bytes.Compare(a.key, b.key)
 		if c == 0 && len(a.key) == keptKey { // they may differ later
-			c = bytes.Compare(m.orderKey(nil, value(a.item), math.MaxInt, counts), m.orderKey(nil, value(b.item), math.MaxInt, counts))
+			whole := func(r row[T]) []byte { return m.orderKey(nil, value(r.item), math.MaxInt, counts, 0) }
+			c = bytes.Compare(whole(a), whole(b))
 		}
 		return cmp.Or(c, cmp.Compare(a.at, b.at))
 	}
@@ -127,7 +134,7 @@ func sortCounting[T any](m *Matcher, items []T, value func(T) jsontext.Value, n 
 	}
 	for i, item := range items {
 		start := len(keys)
-		keys = m.orderKey(keys, value(item), keptKey, counts)
+		keys = m.orderKey(keys, value(item), keptKey, counts, 1)
 		keys = keys[:min(len(keys), start+keptKey)]
 		if m.err != nil {
 			return nil, m.err

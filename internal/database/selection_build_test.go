@@ -1,0 +1,105 @@
+package database
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TestWriteDuringBuild writes while a selection is built. The writes do not wait, and later
+// snapshots have the selection with their changes.
+func TestWriteDuringBuild(t *testing.T) {
+	var records []string
+	for i := range 300 {
+		records = append(records, fmt.Sprintf(`{"id":"%d","k":%d}`, i, i%3))
+	}
+	db := openFor(t, `{"c":[`+strings.Join(records, ",")+`]}`, "")
+	const text = "k_ne=0&_sort=-k&_page=1&_limit=2"
+	q, err := db.Snapshot().ParseQuery("c", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func() string {
+		r, err := db.Snapshot().Run(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := fmt.Sprint(r.Total)
+		for _, r := range r.Records {
+			found += " " + r.ID
+		}
+		return found
+	}
+	write := func(id, body string) {
+		mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Put(Merge, "c", id, jsontext.Value(body)); return err })
+	}
+	page()
+	s, key, _ := q.Selection()
+	x := db.Snapshot().byName["c"].indexes
+	b := x.start(key, false)
+	if b == nil {
+		t.Fatal("the query has come before, and no selection is due")
+	}
+	matching, _, err := x.matching(s, s.Matcher(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("3", `{"k":7}`)
+	if got := page(); got != "201 3 2" {
+		t.Errorf("during the build: %s", got)
+	}
+	write("6", `{"k":9}`)
+	x.finish(b, newSelection(s, matching))
+	for _, id := range []string{"9", "12"} {
+		if got := page(); got != "202 6 3" && got != "203 6 3" {
+			t.Errorf("after the build: %s", got)
+		}
+		if x := db.Snapshot().byName["c"].indexes; x.byKey[key] == nil || x.building != nil {
+			t.Error("the selection was not collected")
+		}
+		write(id, `{"k":1}`)
+	}
+}
+
+// TestSelectionsInTurn asks more queries in turn than there are selections. Most keep theirs.
+func TestSelectionsInTurn(t *testing.T) {
+	var records []string
+	for i := range 300 {
+		records = append(records, fmt.Sprintf(`{"id":"%d","k":%d}`, i, i))
+	}
+	s := openFor(t, `{"c":[`+strings.Join(records, ",")+`]}`, "").Snapshot()
+	x := s.byName["c"].indexes
+	ask := func(i int) {
+		q, err := s.ParseQuery("c", fmt.Sprintf("k_gte=%d&_page=1", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.Run(q); err != nil || r.Total != 300-i {
+			t.Fatalf("k_gte=%d: %v, %v", i, r, err)
+		}
+	}
+	var before map[string]*index
+	for range 4 {
+		before = x.byKey
+		for i := range maxIndexes + 3 {
+			ask(i)
+		}
+	}
+	if len(x.byKey) != maxIndexes {
+		t.Errorf("%d indexes", len(x.byKey))
+	}
+	for key, ix := range before {
+		if x.byKey[key] != ix {
+			t.Errorf("%s was replaced", key)
+		}
+	}
+	for range 2 {
+		ask(100)
+	}
+	q, _ := s.ParseQuery("c", "k_gte=100")
+	if _, key, _ := q.Selection(); x.byKey[key] == nil || len(x.byKey) != maxIndexes {
+		t.Errorf("a new query has no selection, of %d", len(x.byKey))
+	}
+}

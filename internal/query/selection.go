@@ -1,0 +1,59 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+
+	"pickup/internal/rawjson"
+)
+
+// Selection returns q without what it makes of the records that it selects and sorts: pages,
+// fields and embedded records. The key is the same for queries with the same Selection. It
+// reports false if the filters or the sort keys look into embedded records.
+func (q *Query) Selection() (s *Query, key string, ok bool) {
+	s = &Query{Collection: q.Collection, Sort: q.Sort, filter: q.filter}
+	var b []byte
+	for _, k := range q.Sort {
+		if q.EmbedsAt(k.Path) {
+			return nil, "", false
+		}
+		b = strconv.AppendBool(b, k.Descending)
+		b = appendCounted(b, rawjson.Pointer(k.Path...))
+	}
+	b, ok = q.appendFilter(append(b, ' '), &q.filter)
+	return s, string(b), ok
+}
+
+// appendFilter appends a text that is the same for equal filters, in whatever order they are.
+// It reports false if the filter looks into embedded records.
+func (q *Query) appendFilter(b []byte, f *filter) (_ []byte, ok bool) {
+	b = strconv.AppendBool(b, f.not)
+	if t := f.term; t != nil {
+		b = strconv.AppendInt(b, int64(t.op), 10)
+		b = appendCounted(b, rawjson.Pointer(t.path...))
+		for _, v := range t.values {
+			b = appendCounted(b, string(v.text))
+		}
+		return b, !q.EmbedsAt(t.path)
+	}
+	parts := make([]string, len(f.parts))
+	for i, part := range f.parts {
+		text, ok := q.appendFilter(nil, part)
+		if !ok {
+			return nil, false
+		}
+		parts[i] = string(text)
+	}
+	slices.Sort(parts)
+	b = strconv.AppendBool(b, f.any)
+	for _, text := range parts {
+		b = appendCounted(b, text)
+	}
+	return b, true
+}
+
+// appendCounted appends a text after its length, so that its end is certain.
+func appendCounted(b []byte, text string) []byte {
+	b = strconv.AppendInt(append(b, ' '), int64(len(text)), 10)
+	return append(append(b, ' '), text...)
+}
