@@ -30,12 +30,12 @@ type healthCommand struct {
 const healthTimeout = 3 * time.Second
 
 func (c *healthCommand) run(ctx context.Context, e *environment) error {
-	server, err := c.server(e)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	server, err := c.server(ctx, e)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
-	defer cancel()
 	u, err := url.Parse(server)
 	if err != nil {
 		return config.Usagef("%q is not an address: %w", c.Host, err)
@@ -55,13 +55,13 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 
 // server returns the URL of the server to ask: the one that flags name, or else the one
 // in the same container, or else the one that has the database.
-func (c *healthCommand) server(e *environment) (string, error) {
+func (c *healthCommand) server(ctx context.Context, e *environment) (string, error) {
 	if slices.ContainsFunc(e.parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved }) {
 		return c.Address.URL(c.Transport)
 	}
 	a, t, db := c.Address, c.Transport, config.FileArgument{}.Path(e.Sources)
 	unknown := e.Used["port"] == ""
-	if s, of := serverInContainer(e); s != nil {
+	if s, of := serverInContainer(ctx, e); s != nil {
 		a, t, db, unknown = s.Address, s.Transport, s.Path(of.Sources), false
 	}
 	if unknown || a.Port == 0 {
@@ -75,7 +75,7 @@ func (c *healthCommand) server(e *environment) (string, error) {
 // serverInContainer returns the server that this container is for, with its settings: the
 // process that runs this program in this working directory, with the variables that this one
 // has, too. It returns nil outside of a container.
-func serverInContainer(e *environment) (*serveCommand, *environment) {
+func serverInContainer(ctx context.Context, e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func serverInContainer(e *environment) (*serveCommand, *environment) {
 		if len(text) == 0 || !os.SameFile(program, exe) || !os.SameFile(here, dir) {
 			continue // another program, another server, or one that has ended
 		}
-		if command, err := parse(args[1:], of); err == nil {
+		if command, err := parse(ctx, args[1:], of); err == nil {
 			if s, ok := command.(*serveCommand); ok {
 				return s, of
 			}

@@ -80,7 +80,7 @@ func TestPublicCommands(t *testing.T) {
 		t.Run(test.command, func(t *testing.T) {
 			e := &environment{Sources: &config.Sources{File: new(config.File), Getenv: func(string) string { return "" }}}
 			t.Chdir(t.TempDir())
-			parsed, err := parse(strings.Fields(test.command)[1:], e)
+			parsed, err := parse(t.Context(), strings.Fields(test.command)[1:], e)
 			c, _ := parsed.(*serveCommand)
 			if err == nil {
 				err = checkSource(c.Path(e.Sources))

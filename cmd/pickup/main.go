@@ -37,7 +37,7 @@ const (
 // done, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &environment{Sources: &config.Sources{Getenv: getenv}, container: inContainer(getenv), stdin: stdin, stdout: stdout, stderr: stderr}
-	command, err := parse(args, e)
+	command, err := parse(ctx, args, e)
 	if err == nil && command != nil {
 		err = command.run(ctx, e)
 	}

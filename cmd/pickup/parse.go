@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -40,11 +41,11 @@ type grammar struct {
 }
 
 // parse returns the command that args name, or nil after it has printed help.
-func parse(args []string, e *environment) (command, error) {
+func parse(ctx context.Context, args []string, e *environment) (command, error) {
 	var g grammar
 	helped := false
 	var configErr error
-	e.Sources, configErr = config.NewSources(args, e.Getenv)
+	e.Sources, configErr = config.NewSources(ctx, args, e.Getenv)
 	k, err := kong.New(&g,
 		kong.Name("pickup"),
 		kong.Description("pickup serves a JSON file as a REST API. The file stays yours to edit."),

@@ -16,7 +16,7 @@ import (
 // This file is for the files that are read again when they change, except the schema.
 
 // readUsers finds out who may use the service, and who can reach it.
-func (s *service) readUsers(context.Context) (err error) {
+func (s *service) readUsers(ctx context.Context) (err error) {
 	if s.loopback, err = config.OnlyLoopback(s.Host); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *service) readUsers(context.Context) (err error) {
 		}
 		return config.Usagef("%s requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
 	case s.NoAuth == config.AuthNeeded:
-		s.users, err = config.ReadCredentials(s.env.Getenv, s.Htpasswd)
+		s.users, err = config.ReadCredentials(ctx, s.env.Getenv, s.Htpasswd)
 	}
 	if s.users.Htpasswd != nil {
 		s.reloadables = append(s.reloadables, s.users.Htpasswd)

@@ -68,9 +68,9 @@ func (c Credentials) Shown() string {
 
 // ReadCredentials reads the htpasswd file or, without one, the variables of one
 // user. It generates a password if none is set.
-func ReadCredentials(getenv func(string) string, htpasswd string) (c Credentials, err error) {
+func ReadCredentials(ctx context.Context, getenv func(string) string, htpasswd string) (c Credentials, err error) {
 	if htpasswd != "" {
-		return readUsers(getenv, htpasswd)
+		return readUsers(ctx, getenv, htpasswd)
 	}
 	if c.User, c.Password, err = ReadUser(getenv); err != nil {
 		return c, err
@@ -116,7 +116,7 @@ func ReadPassword(getenv func(string) string, name string) (string, error) {
 }
 
 // readUsers reads an htpasswd file.
-func readUsers(getenv func(string) string, file string) (Credentials, error) {
+func readUsers(ctx context.Context, getenv func(string) string, file string) (Credentials, error) {
 	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE"} {
 		if getenv(name) != "" {
 			return Credentials{}, Usagef("--htpasswd and %s are both set: keep one", name)
@@ -131,7 +131,7 @@ func readUsers(getenv func(string) string, file string) (Credentials, error) {
 		c.Auth.SetUsers(users)
 		return nil
 	}, file)
-	if err := c.Htpasswd.Load(context.Background()); err != nil {
+	if err := c.Htpasswd.Load(ctx); err != nil {
 		return c, fileError("--htpasswd", err)
 	}
 	return c, nil

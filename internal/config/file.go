@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,8 +30,9 @@ type File struct {
 }
 
 // Read reads the configuration file that args or PICKUP_CONFIG name, or the
-// one in the working directory, if any.
-func Read(args []string, getenv func(string) string) (*File, error) {
+// one in the working directory, if any. If the named file is a pipe, Read waits for it until
+// ctx is done.
+func Read(ctx context.Context, args []string, getenv func(string) string) (*File, error) {
 	name := cmp.Or(configNamed(args), getenv("PICKUP_CONFIG"))
 	if name == "" {
 		found := slices.DeleteFunc([]string{"pickup.toml", "pickup.json"}, func(n string) bool {
@@ -49,7 +51,7 @@ func Read(args []string, getenv func(string) string) (*File, error) {
 		}
 		return Parse(found[0], text)
 	}
-	text, again, err := openfile.ReadOnce(name, openfile.Most)
+	text, again, err := openfile.ReadOnce(ctx, name, openfile.Most)
 	if err != nil {
 		return nil, fileError("--config", err)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,8 +28,8 @@ type Sources struct {
 
 // NewSources returns the variables and the configuration file that args or a variable
 // name. If the file cannot be used, the sources have an empty one, next to the error.
-func NewSources(args []string, getenv func(string) string) (*Sources, error) {
-	file, err := Read(args, getenv)
+func NewSources(ctx context.Context, args []string, getenv func(string) string) (*Sources, error) {
+	file, err := Read(ctx, args, getenv)
 	if err != nil {
 		file = &File{}
 	}

@@ -7,6 +7,7 @@
 package openfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -84,21 +85,39 @@ func Read(path string, most int64) ([]byte, error) {
 }
 
 // ReadOnce is Read for a file that may be a pipe or a device, as in --htpasswd <(…). It
-// waits for the program at the other end. again reports whether the file is a regular
-// one, whose content can be read again.
-func ReadOnce(path string, most int64) (text []byte, again bool, err error) {
+// waits for the program at the other end, until ctx is done. again reports whether the file
+// is a regular one, whose content can be read again.
+func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again bool, err error) {
 	text, err = Read(path, most)
 	kind, other := errors.AsType[KindError](err)
 	if !other || kind == KindError(fs.ModeDir) {
 		return text, true, err
 	}
+
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() { // opening a pipe cannot be interrupted
+		text, err := readPipe(path, most)
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, false, r.err
+	case <-ctx.Done():
+		return nil, false, fmt.Errorf("stopped while waiting for the content of %s: %w", path, ctx.Err())
+	}
+}
+
+func readPipe(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer f.Close()
-	text, err = ReadAll(f, path, most)
-	return text, false, err
+	return ReadAll(f, path, most)
 }
 
 // ReadAll returns what r has, the content of path. It refuses more than most bytes.

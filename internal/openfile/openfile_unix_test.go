@@ -3,6 +3,7 @@
 package openfile
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestOpen opens all kinds of files, and links to them. Only regular files can be opened,
@@ -106,5 +108,28 @@ func TestOpenReplaced(t *testing.T) {
 			return
 		default:
 		}
+	}
+}
+
+// TestReadOnceStopped reads a pipe to which nobody writes, until the program is stopped.
+func TestReadOnceStopped(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, err := ReadOnce(ctx, pipe, 4)
+		ended <- err
+	}()
+	stop()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits on")
 	}
 }

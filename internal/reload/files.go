@@ -93,7 +93,7 @@ func (f *Files) Err() error {
 // Load reads the files and applies them for the first time.
 func (f *Files) Load(ctx context.Context) error {
 	paths := f.Paths()
-	texts, err := f.readFirst(paths)
+	texts, err := f.readFirst(ctx, paths)
 	f.applied.Store(&content{paths, digest(paths, texts, err)})
 	if err := f.Apply(ctx, texts, err); err != nil && !errors.Is(err, ErrUnchanged) {
 		f.failure.Store(&err)
@@ -188,13 +188,13 @@ func (f *Files) read(paths []string) ([][]byte, error) {
 
 // readFirst returns the contents of the files for the first time. If some come from
 // pipes, it sets Once.
-func (f *Files) readFirst(paths []string) (texts [][]byte, err error) {
+func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, err error) {
 	if f.Once != nil || !f.Pipes {
 		return f.read(paths)
 	}
 	once := false
 	for _, path := range paths {
-		text, again, err := openfile.ReadOnce(path, openfile.Most)
+		text, again, err := openfile.ReadOnce(ctx, path, openfile.Most)
 		if err != nil {
 			return nil, err
 		}

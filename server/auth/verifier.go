@@ -163,7 +163,7 @@ func (v *Verifier) attempt(l *login) (pause time.Duration, err error) {
 	}
 	remembered := verifiedFor
 	if kept := v.remembered(l, netip.Prefix{}); kept != nil {
-		remembered = time.Until(kept.ExpiresAt())
+		remembered = max(time.Until(kept.ExpiresAt()), 1) // to the cache, 0 and less have other meanings
 	} else {
 		key := fmt.Sprintf("%s %p", l.mark, l.user)
 		_, err, _ = v.checks.Do(key, func() (any, error) { return nil, v.verify(l) })
