@@ -27,7 +27,7 @@ type displacedFile struct {
 type displacedFiles struct {
 	*file
 	list   []*displacedFile
-	closed bool // the store ends, and waits for nobody longer than 2 s
+	closed bool // the store is closing: no file stays longer than 2 s
 }
 
 // displacedName separates the file's name from the sum in the name of a displaced file.

@@ -46,9 +46,9 @@ func (t *target) put(d *draft) error {
 	if t.mode == moveAside {
 		exchange = t.moveAside
 	}
-	// Keep other programs from opening the file for writing, as the draft is since it is there.
+	// Keep other programs from opening the file for writing. The draft has such a lease already.
 	if t.lock.inode != nil && t.lock.lease(disk.ReadLease) == disk.ErrTaken {
-		// One has it open, and may set its time back at any moment: only its content shows an edit.
+		// A program has the file open. It may set the time back, so only the content shows an edit.
 		t.known.Sure = false
 	}
 	// Exchange the draft for the file, and check what that was.
@@ -186,7 +186,7 @@ type draft struct {
 	path string
 	lock *os.File // holds the lock of the inode; nil: it cannot be locked
 
-	leased bool       // lock has a lease
+	leased bool       // lock has a lease that keeps writers away
 	guards []*os.File // of the draft and the file; see disk.Calls.OpenBlocks
 }
 
@@ -310,9 +310,9 @@ func (t *target) placed(d *draft) error {
 	return nil
 }
 
-// isUntouched reports, right before the file is displaced, whether it is in the known state.
-// This is the last moment at which the system shows a write after which the time of the file
-// was set back.
+// isUntouched reports, right before the file is displaced, whether the file is in the known
+// state. After the move the system no longer shows a write whose time was set back, because
+// the move changes the inode, too.
 func (t *target) isUntouched() bool {
 	info, err := t.o.sys.Stat(t.real)
 	if err == nil && t.known.Untouched(info) {

@@ -184,7 +184,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 			p.New, p.Size = new(p.next.Sum()), p.next.Size()
 		}
 	}
-	// Remove files last: an undo gives a file its content back, and not always its owner.
+	// Remove files last: a removed file that an undo creates again may have another owner.
 	slices.SortStableFunc(parts, func(p, q *part) int {
 		if (p.next == nil) == (q.next == nil) {
 			return 0
@@ -376,7 +376,6 @@ func (s *Store) dropRecord() error {
 	err := s.folder.insist(func() error { return s.o.sys.Remove(path) })
 	_, missing := s.o.sys.Stat(path) // a read-only file system refuses to remove what is not there, too
 	if err == nil || errors.Is(missing, fs.ErrNotExist) {
-
 		err = s.o.sys.SyncDir(s.folder.dir())
 	}
 	if s.folder.half = err != nil; err != nil {

@@ -78,8 +78,8 @@ func (s *Store) undoPart(p *part) error {
 	return nil
 }
 
-// relink gives the file that a commit has removed its name back. After a start, which has
-// removed the file for good, there is a new one with its content.
+// relink gives a file that a commit has removed its name back. If a start has removed the
+// file for good, relink creates a new file with the old content.
 func (f *dataFile) relink(p *part) error {
 	last := len(f.displaced.list) - 1
 	if last < 0 || f.displaced.list[last].Sum != *p.Old {

@@ -51,11 +51,11 @@ type array struct {
 	tail        []byte                // the gap after the last element
 	foot        []byte                // the closing bracket
 	lastText    []byte                // of an emptied array: its text with the last element
-	odd         oddTail               // see there
+	odd         oddTail               // what the removal of the latest appended element restores
 }
 
-// An oddTail is the gap after the last element before an append that joinGaps could not
-// revert. It returns when that element is the last one again.
+// An oddTail is a gap after the last element that joinGaps cannot restore when an appended
+// element is removed. It returns when the element before the gap is the last one again.
 type oddTail struct {
 	last string // the key of the element before the gap, "" if the array was empty
 	text []byte

@@ -47,7 +47,7 @@ func bothAddID(base, ours, theirs *list) bool {
 	return false
 }
 
-// An elementEdits has the arrays that edits are about.
+// An elementEdits compares edits of the base by both sides.
 type elementEdits struct{ base, ours, theirs *list }
 
 // apart reports whether edits that touch can both be made.
@@ -115,8 +115,10 @@ func shareItem(a, b []byte) bool {
 	return false
 }
 
-// setElementKeys gives each element of l, which edits made of the base, its index in the
-// base for a key. Elements that both sides insert at one place have the same keys.
+// setElementKeys sets the keys of the elements of l. edits turn the base into l. An element
+// that the base has, or that replaces one of the base, gets the index in the base. An
+// inserted element gets a key of its text, so an element that both sides insert at one
+// place has one key.
 func setElementKeys(l *list, edits []rawjson.Edit) {
 	l.keys = nil
 	shift := 0 // from the index in the base to that in l
