@@ -60,7 +60,8 @@ func TestListenTaken(t *testing.T) {
 		defer held.Close()
 		port := held.Addr().(*net.TCPAddr).Port
 		_, err = listen("localhost", port)
-		if want := held.Addr().String() + " is in use by another program"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		want := held.Addr().String() + " is in use by another program"
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s is taken: %v", held.Addr(), err)
 		}
 		other, err := net.Listen("tcp", net.JoinHostPort(localAddresses[1-i], strconv.Itoa(port)))
@@ -181,7 +182,8 @@ func TestWithoutIPv6(t *testing.T) {
 		enter = append(enter, "--user", "--preserve-credentials")
 	}
 	script := `ip link set lo up; echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; exec "$@"`
-	p, err := launchUnder("unshare", append(own, "sh", "-ec", script, "sh", binary), dir, []string{"PATH=" + os.Getenv("PATH"), "PICKUP_NO_AUTH=1"})
+	own = append(own, "sh", "-ec", script, "sh", binary)
+	p, err := launchUnder("unshare", own, dir, []string{"PATH=" + os.Getenv("PATH"), "PICKUP_NO_AUTH=1"})
 	if err != nil {
 		t.Fatal(err)
 	}
