@@ -25,7 +25,12 @@ func init() { programs["share"] = serveShare }
 
 // A shareNode is a file or directory of another machine, as Docker Desktop shows those of macOS
 // and Windows: nothing swaps two names, and no event tells of edits made there.
-type shareNode struct{ fs.LoopbackNode }
+type shareNode struct{ *fs.LoopbackNode }
+
+// WrapChild makes each node below a shareNode one, too.
+func (n *shareNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	return &shareNode{child.(*fs.LoopbackNode)}
+}
 
 func (n *shareNode) Rename(ctx context.Context, name string, parent fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags != 0 {
@@ -42,10 +47,7 @@ func serveShare() {
 		panic(err)
 	}
 	root := &fs.LoopbackRoot{Path: os.Args[2]}
-	root.NewNode = func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &shareNode{fs.LoopbackNode{RootData: root}}
-	}
-	top := &shareNode{fs.LoopbackNode{RootData: root}}
+	top := &shareNode{&fs.LoopbackNode{RootData: root}}
 	root.RootNode = top
 	server, err := fs.Mount(os.Args[3], top, &fs.Options{
 		AttrTimeout: &age, EntryTimeout: &age,
