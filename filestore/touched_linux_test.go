@@ -42,6 +42,7 @@ func TestTimeSetBack(t *testing.T) {
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
+		nextTick(t, path)
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
