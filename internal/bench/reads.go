@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -34,6 +35,7 @@ type read struct {
 	unchanged bool                 // send the tag, so that the answer is 304
 	slow      bool                 // a json-server needs a second or so
 	log       bool                 // compare with access logs on, without json-servers
+	beside    string               // a record that another client changes 20 times a second, without the floor
 	another   func(n int) question // the nth request; nil: always the same
 	targets   []target
 }
@@ -51,6 +53,14 @@ func (b *bench) reads() error {
 	falling := ranked(huge)
 	driver := records(small, "drivers")[6].(object)
 	driver["schedules"] = where(list, "driverId", "7")
+	canceled := where(huge, "status", "Canceled")
+	rising := ranked(canceled)
+	slices.Reverse(rising)
+	high := slices.DeleteFunc(slices.Clone(huge), func(r any) bool { return r.(object)["rank"].(float64) < 90_000 })
+	page := func(name, query string, of []any, beside string) read {
+		return read{name: name, slow: true, target: "/schedules?" + query, target1: "/schedules?" + strings.Replace(query, "_limit", "_per_page", 1),
+			want: of, beside: beside, targets: []target{{of: peer0, least: 100}, {of: peer1, least: 100}}}
+	}
 	floorRatio := func(r float64) target { return target{of: floor, least: r} }
 	if err := b.readAll("fleet.json", small, []read{
 		{name: "GET one", target: "/schedules/500", target1: "/schedules/500", want: list[499], targets: []target{{of: floor, cpu: 0.87}, {of: peer1, least: 20}}},
@@ -66,6 +76,14 @@ func (b *bench) reads() error {
 	return b.readAll("many.json", large, []read{
 		{name: "filter, 1,000 of 100,000", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
 		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: falling[20:30], targets: []target{{of: peer0, least: 30}}},
+		{name: "page of 100,000", slow: true, target: "/schedules?_page=1&_limit=30", target1: "/schedules?_page=1&_per_page=30", want: huge[:30]},
+		page("filter and page, a third of 100,000", "status=Canceled&_page=1&_limit=30", canceled[:30], ""),
+		page("filter and page, 1,000 of 100,000", "driverId=d7&_page=1&_limit=30", where(huge, "driverId", "d7")[:30], ""),
+		page("range and page, a tenth of 100,000", "rank_gte=90000&_page=1&_limit=30", high[:30], ""),
+		page("filter, sort and page of 100,000", "status=Canceled&_sort=rank&_page=1&_limit=30", rising[:30], ""),
+		page("the same, page 900", "status=Canceled&_sort=rank&_page=900&_limit=30", rising[26_970:27_000], ""),
+		{name: "q and page of 100,000", slow: true, target: "/schedules?q=dentist&_page=1&_limit=30", want: search(huge, "dentist")[:30], targets: []target{{of: peer0, least: 100}}},
+		page("filter, sort and page beside 20 PATCHes a second", "status=Canceled&_sort=rank&_page=1&_limit=30", rising[:30], rising[30_000].(object)["id"].(string)),
 		{name: "q over 100,000", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
 		{name: "filter, a different one each time", slow: true, another: func(n int) question {
 			driver, least := fmt.Sprint("d", n%100), n%10_000 // keeps at least nine records of ten
@@ -188,7 +206,7 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		target = r.target1
 	}
 	logs := p.name == oursLog || p.name == floorLog
-	if r.log && !logs || !r.log && logs || target == "" {
+	if r.log && !logs || !r.log && logs || target == "" || r.beside != "" && p.name == floor {
 		return nil
 	}
 	var tag string
@@ -204,7 +222,9 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		if peer && r.slow {
 			connections, duration = fewReaders, 3*b.duration
 		}
-		if s, err = p.wrk(target, tag, connections, duration); err == nil {
+		stop := p.change(r.beside)
+		s, err = p.wrk(target, tag, connections, duration)
+		if err = errors.Join(err, stop()); err == nil {
 			row.add(p.name, s)
 			err = p.checkGET(target, tag, r.want)
 		}
@@ -214,6 +234,39 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		return nil
 	}
 	return err
+}
+
+// change changes a record, unless id is "", 20 times a second until stop is called.
+func (p *process) change(id string) (stop func() error) {
+	over, result := make(chan struct{}), make(chan error, 1)
+	stop = func() error { close(over); return <-result }
+	if id == "" {
+		result <- nil
+		return stop
+	}
+	c, err := p.connect()
+	if err != nil {
+		result <- err
+		return stop
+	}
+	go func() {
+		defer c.conn.Close()
+		for n := 90_000; ; n++ {
+			select {
+			case <-over:
+				result <- nil
+				return
+			case <-time.After(time.Second / 20):
+			}
+			rank := fmt.Sprintf(`"rank":%d`, n)
+			status, answer, err := c.do("PATCH", "/schedules/"+id, "{"+rank+"}")
+			if err != nil || status != http.StatusOK {
+				result <- fmt.Errorf("PATCH: status %d, %w: %.200s", status, err, answer)
+				return
+			}
+		}
+	}()
+	return stop
 }
 
 // readOthers is readOnce for a read that varies. It begins with the nth question

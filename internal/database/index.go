@@ -35,7 +35,7 @@ type indexes struct {
 // long, followed by a NUL. A selection has one key for each record that a query selects: the
 // beginning of its order key. So it is a sorted list, of which every page is found quickly.
 type index struct {
-	keys   *btree.Set[string]
+	keys   *btree.Map[string, struct{}]
 	member string          // of an equality index
 	query  *query.Query    // of a selection, otherwise nil
 	counts []query.Numbers // of a selection: of the values of each sort key
@@ -194,9 +194,9 @@ func (x *indexes) equalityLocked(member string, pinned bool) *index {
 // load sets the keys of an index.
 func (ix *index) load(keys []string) {
 	slices.Sort(keys)
-	ix.keys = new(btree.Set[string])
+	ix.keys = btree.NewMap[string, struct{}](8) // small nodes, because a write copies some
 	for _, key := range keys {
-		ix.keys.Load(key)
+		ix.keys.Load(key, struct{}{})
 	}
 }
 
@@ -222,7 +222,7 @@ func (ix *index) replace(was, is *Record) {
 		ix.keys.Delete(key)
 	}
 	for _, key := range now {
-		ix.keys.Insert(key)
+		ix.keys.Set(key, struct{}{})
 	}
 }
 
@@ -326,7 +326,7 @@ func (x *indexes) find(ix *index, keys []string, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, k := range keys {
 		k = shortKey(k) + "\x00"
-		ix.keys.Ascend(k, func(at string) bool {
+		ix.keys.Ascend(k, func(at string, _ struct{}) bool {
 			if len(at) < len(k) || at[:len(k)] != k {
 				return false
 			}

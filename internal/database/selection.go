@@ -198,11 +198,11 @@ func (s *Snapshot) page(x *indexes, ix *index, from, to int) (records []*Record,
 	if from >= to {
 		return nil, nil
 	}
-	first, _ := ix.keys.GetAt(from)
+	first, _, _ := ix.keys.GetAt(from)
 	start := from // of the records with the same beginning of an order key
 	if isCut(first) {
 		start = sort.Search(from, func(i int) bool {
-			key, _ := ix.keys.GetAt(i)
+			key, _, _ := ix.keys.GetAt(i)
 			return orderOf(key) >= orderOf(first)
 		})
 		first = orderOf(first)
@@ -216,7 +216,7 @@ func (s *Snapshot) page(x *indexes, ix *index, from, to int) (records []*Record,
 		records = append(records, group...)
 		group = nil
 	}
-	ix.keys.Ascend(first, func(key string) bool {
+	ix.keys.Ascend(first, func(key string, _ struct{}) bool {
 		if len(group) > 0 && orderOf(key) != orderOf(last) {
 			flush()
 		}
@@ -250,7 +250,7 @@ func isCut(key string) bool { return len(key) == query.OrderKeyLen+8 }
 func (x *indexes) between(ix *index, s *query.Span, most int) ([]*Record, bool) {
 	var found []*Record
 	for _, ends := range s {
-		ix.keys.Ascend(string(ends[0]), func(key string) bool {
+		ix.keys.Ascend(string(ends[0]), func(key string, _ struct{}) bool {
 			if upto := key[:min(len(key), len(ends[1]))]; upto > string(ends[1]) {
 				return false
 			}
