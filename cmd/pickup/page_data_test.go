@@ -171,7 +171,7 @@ func senderFlow(p *pageTest) {
 	p.until(`document.querySelector(".answers section:last-child > pre").textContent.includes("Rescheduled") && document.querySelector(".answers section > pre").textContent.includes("did you mean")`)
 	p.holds(`"Rescheduled"`)
 	// It is listed as others are. A browser may send it without the password first.
-	p.until(`[...document.querySelectorAll("table.log tbody tr")].filter(row => !row.textContent.includes("401")).length === 2`)
+	p.until(`[...document.querySelectorAll("table.log tbody tr")].filter(row => row.cells[1].textContent !== "401").length === 2`)
 	p.run(`navigator.clipboard.writeText = async text => { window.copied = text }`)
 	p.fill("#sent-headers", "Prefer: return=minimal")
 	p.clickText("curl")
