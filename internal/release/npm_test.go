@@ -290,7 +290,7 @@ func TestNpmPlatform(t *testing.T) {
 	}
 }
 
-var serves = regexp.MustCompile(`serves .* at (http://127\.0\.0\.1:\d+)`)
+var serves = regexp.MustCompile(`serves .* at (http://(?:localhost|127\.0\.0\.1):\d+)`)
 
 // waitUntilGone waits until nothing listens at an address.
 func waitUntilGone(t *testing.T, url string) {
