@@ -121,9 +121,9 @@ func TestLateEditOfAnotherField(t *testing.T) {
 	}
 }
 
-// TestLateEditOfElements finishes edits of an array without ids, of which a commit changed
-// another element meanwhile. If the edits cannot be told apart, the file keeps the commit and
-// a conflict copy has the edit.
+// TestLateEditOfElements finishes edits of an array without ids after a commit changed
+// another element. If edit and commit overlap, the file keeps the commit, and a conflict copy
+// keeps the edit.
 func TestLateEditOfElements(t *testing.T) {
 	for _, test := range []struct{ base, commit, edit, want string }{
 		{base: `[12.5, 41.9]`, commit: `[12.5, 42.0]`, edit: `[12.6, 41.9]`, want: `[12.6, 42.0]`},

@@ -179,8 +179,8 @@ var earlierDriver = regexp.MustCompile(`^(pickup|npx \S+) merge --renumber --pat
 // wildcard matches what has a meaning in a pattern of git, or of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
 
-// gitPattern returns the pattern of .gitattributes for a path in the repository. A path that
-// ends in *.json stands for the files of a folder.
+// gitPattern returns the pattern of .gitattributes for a path in the repository. The
+// files of a folder have the path FOLDER/*.json.
 func gitPattern(path string) string {
 	folder, isFolder := strings.CutSuffix("/"+filepath.ToSlash(path), "/*.json")
 	pattern := wildcard.ReplaceAllString(folder, `\$0`)

@@ -122,8 +122,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLocalhost starts the server with the default host: both addresses serve, and whoever
-// names the server names localhost.
+// TestLocalhost starts the server with the default host: both addresses serve, and
+// the banner, the lock file and the health check name localhost.
 func TestLocalhost(t *testing.T) {
 	dir := sampleDir(t)
 	p, err := launch("pickup", dir, []string{"PICKUP_NO_AUTH=1"})

@@ -62,6 +62,9 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
 	case err == nil:
 		fmt.Fprintf(e.stdout, "%s: rules inferred from %s; writes are checked against them from now on, so edit them as needed\n", file, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return config.Usagef("%s: \"$schema\" names %s, in a directory that does not exist; to infer a schema from the records, remove \"$schema\" first",
+			path, file)
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	case !c.Link && !c.keep:

@@ -203,7 +203,7 @@ func (e *edit) removeElement(a *array, place int) {
 	e.put(&a.tail, tail)
 }
 
-// lastKey returns the key of the last element, "" if there is none.
+// lastKey returns the key of the last element. It returns "" for an empty array.
 func (a *array) lastKey() string {
 	for _, e := range a.elems.Backward() {
 		return e.key

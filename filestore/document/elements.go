@@ -7,9 +7,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// keyElements gives keys to the elements of arrays that have no ids. It reports false if
-// the edits cannot be told apart: both changed an element in different ways, or one
-// replaced elements where the other inserted or removed some.
+// keyElements gives keys to the elements of arrays that have no ids. It reports false
+// if the edits overlap: both sides changed an element in different ways, or one side
+// replaced elements where the other side inserted or removed some.
 func keyElements(base, ours, theirs *list) bool {
 	arrays := base.open == '[' && ours.open == '[' && theirs.open == '['
 	if !arrays || base.comments()+ours.comments()+theirs.comments() > 0 {

@@ -174,8 +174,8 @@ func (e *arrayEdit) normal() *arrayEdit {
 	return seen
 }
 
-// mergedElements returns what both edits make together, ours first where both insert. It
-// reports false if they cannot be told apart, or change one element in different ways.
+// mergedElements applies both edits, and puts insertions of ours first. It reports false
+// if the edits overlap, or change one element in different ways.
 func mergedElements(ours, theirs *arrayEdit, scalar bool) ([]elementModel, bool) {
 	for _, o := range ours.runs() {
 		for _, t := range theirs.runs() {

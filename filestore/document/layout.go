@@ -126,9 +126,9 @@ func (s style) spacedLike(m *list) style {
 	return s
 }
 
-// flatElsewhere reports whether l is to be on one line, as lists of its kind are in the
-// file: the list of the most similar size counts. If there is none, short arrays of
-// scalars are on one line, unless JSON.stringify wrote the file.
+// flatElsewhere reports whether l should be on one line. It follows the list of the same
+// kind in the file whose size is most similar. Without such a list, short arrays of scalars
+// are on one line, unless JSON.stringify wrote the file.
 func (s style) flatElsewhere(l *list) bool {
 	var like *list
 	n, stringified := 0, s.stringified

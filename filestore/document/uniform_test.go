@@ -25,7 +25,7 @@ type uniform struct {
 	between  string // more line breaks between records
 	records  string // "line": each on a line, "lines": each over lines, "flat": the whole file on a line
 	open     bool   // no line break at the end
-	spread   bool   // arrays of scalars, too, have one element a line, and at first there is none
+	spread   bool   // arrays of scalars have one element a line; the first file has no array
 }
 
 var uniforms = []uniform{

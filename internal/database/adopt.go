@@ -226,7 +226,7 @@ func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged j
 	return rawjson.Merge(now, append(out, '}'), ""), both
 }
 
-// mergeField is mergeFields for the value of a field, nil if there is none.
+// mergeField is mergeFields for the value of a field. A missing field has the value nil.
 func mergeField(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, isConflict bool) {
 	same := func(a, b jsontext.Value) bool {
 		return (a == nil) == (b == nil) && bytes.Equal(a, rawjson.Merge(a, b, ""))

@@ -50,7 +50,7 @@ func decoded(t *testing.T, value jsontext.Value) (v any) {
 	return marked(v)
 }
 
-// marked returns v with a mark for each null in objects: nil stands for what there is not.
+// marked replaces each null in the objects of v by a mark, because nil means a missing field.
 func marked(v any) any {
 	m, _ := v.(map[string]any)
 	if v == nil {
@@ -62,8 +62,8 @@ func marked(v any) any {
 	return v
 }
 
-// mergeModel merges three versions of a map, nil where there is none, as Adopt should. both
-// has the paths of what mine and now have changed in different ways.
+// mergeModel merges three versions of a map as Adopt should; nil is a missing version. both
+// has the paths of the fields that mine and now changed in different ways.
 func mergeModel(base, mine, now any, take Take, path []string) (merged any, both [][]string) {
 	if reflect.DeepEqual(base, mine) || reflect.DeepEqual(mine, now) {
 		return now, nil
