@@ -33,6 +33,10 @@ func (s *Store) undo(parts []*part, why error) bool {
 	return true
 }
 
+// errNoOldText is the error of an undo without the old content: records of earlier versions
+// lack it.
+var errNoOldText = errors.New("its record does not have the old content")
+
 // undoPart gives the file of p its old content back. An edit that was saved since stays.
 func (s *Store) undoPart(p *part) error {
 	f := p.file
@@ -59,7 +63,7 @@ func (s *Store) undoPart(p *part) error {
 		return nil
 	}
 	if p.base == nil {
-		return errors.New("its record does not have the old content")
+		return errNoOldText
 	}
 	old := p.base
 	if f.known.Sum != *p.New {
@@ -83,6 +87,9 @@ func (s *Store) undoPart(p *part) error {
 func (f *dataFile) relink(p *part) error {
 	last := len(f.displaced.list) - 1
 	if last < 0 || f.displaced.list[last].Sum != *p.Old {
+		if p.base == nil {
+			return errNoOldText
+		}
 		return f.write(p.base)
 	}
 	removed := f.displaced.list[last]
