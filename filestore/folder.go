@@ -278,7 +278,7 @@ func (d *folder) removeLeft() {
 	d.left = slices.DeleteFunc(d.left, func(f *dataFile) bool {
 		f.displaced.closed = d.closed
 		f.displaced.removeOld(true)
-		return len(f.displaced.list) == 0
+		return len(f.displaced.list)+len(f.litter) == 0
 	})
 }
 

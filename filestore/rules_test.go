@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -223,6 +224,29 @@ func TestBusyShare(t *testing.T) {
 	s.o.nap(tryAfter)
 	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].mode != moveAside || text(t, path) != edited("Optician") {
 		t.Fatalf("%v, %s: %s", err, s.files[0].mode, text(t, path))
+	}
+}
+
+// TestLitterOfDeleted deletes a file of a folder while another program has a draft of it open.
+// The draft is removed when the program has closed it.
+func TestLitterOfDeleted(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.json": "[]", "b.json": "[]"})
+	o, others := onWindows()
+	s := startFolder(t, dir, patient(o))
+	draft := filepath.Join(dir, ".b.json.tmp-1")
+	put(t, draft, "[]")
+	program, err := others.Open(draft, os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.find("b").discard(draft)
+	if _, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	others.Close(program)
+	load(t, s)
+	if _, err := os.Stat(draft); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the draft is still there: %v", err)
 	}
 }
 
