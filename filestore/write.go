@@ -18,7 +18,8 @@ type target struct {
 	displaced displacedFiles
 	mode      mode               // how the file is written; "": it is not
 	readOnly  error              // why it cannot be written in the mode readOnly
-	usual     mode               // the mode to try again, because the file was busy for the last write; "": none
+	usual     mode               // the mode to try again, because the file was busy; "": none
+	busySince time.Time          // when it was busy
 	inPlace   redoWriter         // writes in the mode inPlace
 	known     disk.State         // of the file, as far as the store knows
 	doc       *document.Document // the content of the file in that state; nil: a commit has removed the file
@@ -82,7 +83,7 @@ func (t *target) prepare() error {
 	if !t.canWrite() {
 		t.probe()
 	}
-	if t.usual != "" && t.o.now().Sub(t.tried) >= tryAfter {
+	if t.usual != "" && t.o.now().Sub(t.busySince) >= tryAfter {
 		t.use(t.usual)
 		t.usual = ""
 	}
@@ -112,9 +113,9 @@ func (t *target) writeOnce(next *document.Document) error {
 		again := t.inPlace.write(next)
 		if !isAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
 			if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, which is busy for a moment
-				t.usual = was
+				t.usual, t.busySince = was, t.o.now()
 			}
-			t.o.Log.Warn(t.path+" cannot be replaced and is written in place from now on", "cause", disk.Cause(err))
+			t.warn("%s cannot be replaced and is written in place from now on: %v", t.path, disk.Cause(err))
 			return again
 		}
 		t.use(was)
