@@ -177,6 +177,7 @@ func (f *file) create(path string, perm os.FileMode, write func(w *disk.Writer))
 	if err != nil {
 		return err
 	}
+	f.litter = slices.DeleteFunc(f.litter, func(name string) bool { return name == path })
 	out := &disk.Writer{Calls: sys, File: open}
 	write(out)
 	if err = errors.Join(out.Sync(), sys.Close(open)); err != nil {
