@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -132,4 +133,27 @@ func TestReadOnceStopped(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("it waits on")
 	}
+}
+
+// TestOpenNeverAllowed opens a file whose file system answers for good that the caller has to
+// wait.
+func TestOpenNeverAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := func() (*os.File, error) {
+			return nil, &fs.PathError{Op: "open", Path: "file", Err: syscall.EWOULDBLOCK}
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := wait(never)
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, syscall.EWOULDBLOCK) {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Minute):
+			t.Error("it waits on")
+		}
+	})
 }
