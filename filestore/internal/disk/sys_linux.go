@@ -106,6 +106,6 @@ func isShare(path string) bool {
 		err = unix.Statfs(filepath.Dir(path), &st)
 	}
 	const virtualBox = 0x786f4256
-	types := []int64{unix.FUSE_SUPER_MAGIC, unix.V9FS_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, virtualBox}
-	return err == nil && slices.Contains(types, int64(st.Type))
+	types := []uint32{unix.FUSE_SUPER_MAGIC, unix.V9FS_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, virtualBox}
+	return err == nil && slices.Contains(types, uint32(st.Type)) // signed on some processors
 }
