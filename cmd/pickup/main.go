@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pickup/internal/config"
+	"pickup/internal/openfile"
 	"pickup/internal/storage"
 )
 
@@ -37,6 +38,9 @@ const (
 // done, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &environment{Sources: &config.Sources{Getenv: getenv}, container: inContainer(getenv), stdin: stdin, stdout: stdout, stderr: stderr}
+	ctx = openfile.WithNotice(ctx, func(path string) {
+		fmt.Fprintf(stderr, "pickup: waiting for the content of %s, which is not a regular file\n", path)
+	})
 	command, err := parse(ctx, args, e)
 	if err == nil && command != nil {
 		err = command.run(ctx, e)

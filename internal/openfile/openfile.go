@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"time"
 )
 
 // Open opens the regular file at path for reading. Its error is a *fs.PathError, which
@@ -85,8 +86,9 @@ func Read(path string, most int64) ([]byte, error) {
 }
 
 // ReadOnce is Read for a file that may be a pipe or a device, as in --htpasswd <(…). It
-// waits for the program at the other end, until ctx is done. again reports whether the file
-// is a regular one, whose content can be read again.
+// waits for the program at the other end, until ctx is done. After a second it calls the
+// function of [WithNotice]. again reports whether the file is a regular one, whose content can
+// be read again.
 func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again bool, err error) {
 	text, err = Read(path, most)
 	kind, other := errors.AsType[KindError](err)
@@ -103,12 +105,28 @@ func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again 
 		text, err := readPipe(path, most)
 		done <- result{text, err}
 	}()
-	select {
-	case r := <-done:
-		return r.text, false, r.err
-	case <-ctx.Done():
-		return nil, false, fmt.Errorf("stopped while waiting for the content of %s: %w", path, ctx.Err())
+	notify, _ := ctx.Value(noticeKey{}).(func(path string))
+	notice := time.After(time.Second)
+	for {
+		select {
+		case r := <-done:
+			return r.text, false, r.err
+		case <-ctx.Done():
+			return nil, false, fmt.Errorf("stopped while waiting for the content of %s", path)
+		case <-notice:
+			if notify != nil {
+				notify(path)
+			}
+		}
 	}
+}
+
+type noticeKey struct{}
+
+// WithNotice returns a context with a function that [ReadOnce] calls if it waits for the
+// content of the pipe or device at path.
+func WithNotice(ctx context.Context, notify func(path string)) context.Context {
+	return context.WithValue(ctx, noticeKey{}, notify)
 }
 
 func readPipe(path string, most int64) ([]byte, error) {

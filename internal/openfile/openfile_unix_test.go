@@ -112,23 +112,34 @@ func TestOpenReplaced(t *testing.T) {
 	}
 }
 
-// TestReadOnceStopped reads a pipe to which nobody writes, until the program is stopped.
+// TestReadOnceStopped reads a pipe to which nobody writes, until the program is stopped. It
+// gives notice that it waits.
 func TestReadOnceStopped(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error)
+	defer stop()
+	waiting, ended := make(chan string, 1), make(chan error)
+	ctx = WithNotice(ctx, func(path string) { waiting <- path })
 	go func() {
 		_, _, err := ReadOnce(ctx, pipe, 4)
 		ended <- err
 	}()
+	select {
+	case path := <-waiting:
+		if path != pipe {
+			t.Errorf("it waits for %s", path)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("there is no notice")
+	}
 	stop()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Error(err)
+		if want := "stopped while waiting for the content of " + pipe; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it waits on")
