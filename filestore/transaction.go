@@ -31,6 +31,7 @@ type part struct {
 	changes    []storage.Change
 	base, next *document.Document // before and after; nil: no file
 	done       bool               // the file has next
+	kept       *document.Document // the edit that is kept as a conflict copy; nil: none is
 }
 
 const redoName = ".redo"
@@ -307,10 +308,11 @@ func (f *dataFile) mergePart(p *part) error {
 	if err == nil {
 		next = m.Ours
 	}
-	if err != nil || len(m.Conflicts) > 0 {
+	if (err != nil || len(m.Conflicts) > 0) && p.kept != edit { // or it was kept for the last try
 		if !f.saveConflictCopy(edit.Bytes(), "an edit of %s that changed what was written at the same moment") {
 			return f.refuse(errUnkept)
 		}
+		p.kept = edit
 	}
 	return f.write(next)
 }
