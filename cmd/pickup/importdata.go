@@ -94,7 +94,6 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return missingFolder(m.path)
 	}
 	o := filestore.Options{Initial: initial(m.path), Ephemeral: true}
-	_, missing := os.Stat(m.path)
 	trial, err := openFile(ctx, e, m.path, o)
 	if err != nil {
 		return err
@@ -107,6 +106,7 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return m.finish(e)
 	}
 	o.Ephemeral = false
+	_, missing := os.Stat(m.path) // only now: the trial takes time, in which a file may come
 	store, err := openFile(ctx, e, m.path, o)
 	if err != nil {
 		return err
