@@ -40,6 +40,12 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 		}
 		return nil
 	}
+	opened := func(f *os.File, err error) (*os.File, error) {
+		if err == nil {
+			t.files[f] = true
+		}
+		return f, err
+	}
 	t.Calls = disk.Calls{
 		Resolve:  sys.Resolve,
 		List:     sys.List,
@@ -63,32 +69,20 @@ func newTap(sys disk.Calls, before func(op, file string) error) *tap {
 			if err := path(op, p); err != nil {
 				return nil, err
 			}
-			f, err := sys.Open(p, flag, perm)
-			if err == nil {
-				t.files[f] = true
-			}
-			return f, err
+			return opened(sys.Open(p, flag, perm))
 		},
 		OpenBlocks: sys.OpenBlocks,
 		OpenAlone: func(p string) (*os.File, error) {
 			if err := path("open alone", p); err != nil {
 				return nil, err
 			}
-			f, err := sys.OpenAlone(p)
-			if err == nil {
-				t.files[f] = true
-			}
-			return f, err
+			return opened(sys.OpenAlone(p))
 		},
 		Guard: func(p string) (*os.File, error) {
 			if err := path("guard", p); err != nil {
 				return nil, err
 			}
-			f, err := sys.Guard(p)
-			if err == nil {
-				t.files[f] = true
-			}
-			return f, err
+			return opened(sys.Guard(p))
 		},
 		Unused: func(p string) error {
 			if err := path("unused", p); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -587,11 +586,5 @@ func (p *place) request(s *process, method, path, body string) (status int, text
 	if path == "/db" {
 		req.Header.Set("Content-Type", "application/json-patch+json")
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(b), err
+	return do(req)
 }

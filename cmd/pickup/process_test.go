@@ -214,3 +214,24 @@ func eventually(f func() bool) bool {
 	}
 	return true
 }
+
+// ask sends a request with a body of JSON, without credentials.
+func ask(method, url, body string) (status int, text string, err error) {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return do(req)
+}
+
+// do sends req and reads the answer.
+func do(req *http.Request) (status int, text string, err error) {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
