@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -243,55 +242,6 @@ func TestBusyShare(t *testing.T) {
 	}
 	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].mode != moveAside || text(t, path) != edited("Optician") {
 		t.Fatalf("%v, %s: %s", err, s.files[0].mode, text(t, path))
-	}
-}
-
-// TestLitterBecomesDisplaced has a share that refuses for a moment to remove a draft, and then
-// to rename the file that the next draft displaced. That file stays for an editor that has it
-// open.
-func TestLitterBecomesDisplaced(t *testing.T) {
-	path := home(t, sample)
-	o := patient(Options{sys: disk.Real()})
-	o.sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
-	sys, busy := o.sys, false
-	isDraft := func(path string) bool { return strings.Contains(path, ".tmp-") }
-	o.sys.Exchange = func(a, b string) error {
-		if busy {
-			return &os.LinkError{Op: "exchange", Old: a, New: b, Err: syscall.EIO}
-		}
-		return sys.Exchange(a, b)
-	}
-	o.sys.Remove = func(path string) error {
-		if _, err := os.Stat(path); busy && isDraft(path) && err == nil {
-			return &os.PathError{Op: "remove", Path: path, Err: syscall.EBUSY}
-		}
-		return sys.Remove(path)
-	}
-	o.sys.Rename = func(from, to string) error {
-		if isDraft(from) {
-			return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
-		}
-		return sys.Rename(from, to)
-	}
-	s, err := Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	busy = true
-	if err := commit(s, set("1", "Dentist")); err == nil {
-		t.Fatal("the write was made")
-	}
-	busy = false
-	if err := commit(s, set("1", "Dentist")); err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	s.files[0].displaced.removeOld(false)
-	s.mu.Unlock()
-	drafts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".db.json.tmp-*"))
-	if len(drafts) != 1 || text(t, drafts[0]) != sample {
-		t.Errorf("the displaced file is gone: %v", drafts)
 	}
 }
 
