@@ -137,11 +137,12 @@ func (s *Store) apply(p *part) (err error) {
 	case p.file != nil:
 	case s.folder.empty:
 		return s.folder.busy(storage.ErrBusy, "has lost all its files")
-	case !s.o.Ephemeral && s.folder.exists(path) && refusedName(p.Member) == "":
-		return fmt.Errorf("the file %s.json is there, and is not served: %w", p.Member, storage.ErrInvalid)
 	default:
 		if err := s.refuse(p.Member); err != nil {
 			return err
+		}
+		if !s.o.Ephemeral && s.folder.exists(path) {
+			return fmt.Errorf("the file %s.json is there, and is not served: %w", p.Member, storage.ErrInvalid)
 		}
 	}
 	// A deleted file comes back as it was if it has the same values.
