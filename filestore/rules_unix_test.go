@@ -1,3 +1,5 @@
+//go:build unix
+
 package filestore
 
 import (
@@ -6,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -204,47 +206,6 @@ func TestWindowsRules(t *testing.T) {
 	}
 }
 
-// TestBusyShare has a share that refuses to replace the file for a moment. The file is written
-// in place meanwhile, and not for good.
-func TestBusyShare(t *testing.T) {
-	path := home(t, sample)
-	o := patient(Options{sys: withoutExchange()})
-	busy, rename := true, o.sys.Rename
-	o.sys.Rename = func(from, to string) error {
-		if busy {
-			return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EBUSY}
-		}
-		return rename(from, to)
-	}
-	s := start(t, path, o)
-	if err := commit(s, set("1", "Dentist")); err != nil || s.files[0].mode != inPlace {
-		t.Fatalf("%v, %s", err, s.files[0].mode)
-	}
-	log := logOf(s)
-	for _, title := range []string{"Optician", "Dentist"} { // it is still busy
-		s.o.nap(tryAfter)
-		if err := commit(s, set("1", title)); err != nil || s.files[0].mode != inPlace {
-			t.Fatalf("%v, %s", err, s.files[0].mode)
-		}
-	}
-	if log.Len() > 0 {
-		t.Errorf("it is logged again: %s", log)
-	}
-	busy = false
-	for range tryAfter / time.Second { // writes in between put nothing off
-		s.o.nap(time.Second)
-		if err := commit(s, set("2", "Ballet")); err != nil {
-			t.Fatal(err)
-		}
-		if err := commit(s, set("2", "School run")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].mode != moveAside || text(t, path) != edited("Optician") {
-		t.Fatalf("%v, %s: %s", err, s.files[0].mode, text(t, path))
-	}
-}
-
 // TestLitterOfDeleted deletes a file of a folder while another program has a draft of it open.
 // The draft is removed when the program has closed it.
 func TestLitterOfDeleted(t *testing.T) {
@@ -341,5 +302,36 @@ func TestHeld(t *testing.T) {
 				t.Errorf("%v, left: %v", err, dots(path))
 			}
 		})
+	}
+}
+
+// TestOneConflictCopy has a program that edits the second file of a commit, and keeps it open so
+// that it cannot be replaced. The commit is tried again and again, and keeps one copy of the edit.
+func TestOneConflictCopy(t *testing.T) {
+	dir := folderOf(t, map[string]string{"a.json": folderRecords, "b.json": folderRecords})
+	a, b := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
+	o, others := onWindows()
+	o = patient(o)
+	edit := strings.Replace(folderRecords, "School run", "Chess", 1)
+	stat := o.sys.Stat
+	var program *os.File
+	o.sys.Stat = func(path string) (os.FileInfo, error) {
+		if program == nil && path == b && strings.Contains(text(t, a), "Ballet") {
+			put(t, b, edit)
+			var err error
+			if program, err = others.Open(b, os.O_RDONLY, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return stat(path)
+	}
+	s := startFolder(t, dir, o)
+	if _, err := s.Commit(t.Context(), s.rev, balletIn("a", "b")); err == nil || program == nil {
+		t.Fatal(err, program)
+	}
+	others.Close(program)
+	copies, _ := filepath.Glob(b + ".conflict-*")
+	if text(t, a) != folderRecords || text(t, b) != edit || len(copies) > 1 {
+		t.Errorf("%s and %s, and %d copies", text(t, a), text(t, b), len(copies))
 	}
 }

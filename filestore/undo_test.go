@@ -60,37 +60,6 @@ func TestTwoEditsFolder(t *testing.T) {
 	}
 }
 
-// TestOneConflictCopy has a program that edits the second file of a commit, and keeps it open so
-// that it cannot be replaced. The commit is tried again and again, and keeps one copy of the edit.
-func TestOneConflictCopy(t *testing.T) {
-	dir := folderOf(t, map[string]string{"a.json": folderRecords, "b.json": folderRecords})
-	a, b := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
-	o, others := onWindows()
-	o = patient(o)
-	edit := strings.Replace(folderRecords, "School run", "Chess", 1)
-	stat := o.sys.Stat
-	var program *os.File
-	o.sys.Stat = func(path string) (os.FileInfo, error) {
-		if program == nil && path == b && strings.Contains(text(t, a), "Ballet") {
-			put(t, b, edit)
-			var err error
-			if program, err = others.Open(b, os.O_RDONLY, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return stat(path)
-	}
-	s := startFolder(t, dir, o)
-	if _, err := s.Commit(t.Context(), s.rev, balletIn("a", "b")); err == nil || program == nil {
-		t.Fatal(err, program)
-	}
-	others.Close(program)
-	copies, _ := filepath.Glob(b + ".conflict-*")
-	if text(t, a) != folderRecords || text(t, b) != edit || len(copies) > 1 {
-		t.Errorf("%s and %s, and %d copies", text(t, a), text(t, b), len(copies))
-	}
-}
-
 // lockable returns the options of a way in which b.json cannot be written, and cannot be
 // replaced, while locked returns true.
 func lockable(w way, locked func() bool) Options {
