@@ -238,6 +238,14 @@ func (c *contract) headers(documented map[string]any, a *answer) error {
 // ofSimulations are the parameters that a server without simulations ignores.
 var ofSimulations = []string{"_delay", "_code", "_fault", "_hold"}
 
+// writeMethods are the methods that ignore parameters whose names are not ours, and effective are
+// those of our names that they do not ignore.
+var (
+	writeMethods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	effective    = slices.DeleteFunc(append(slices.Clone(query.Functions), "_dependent", "_since"),
+		func(name string) bool { return name == "_embed" || name == "_expand" })
+)
+
 // parameters looks for parameters that were honored but are not documented.
 func (c *contract) parameters(method string, op map[string]any, target string) error {
 	_, text, _ := strings.Cut(target, "?")
@@ -262,7 +270,8 @@ func (c *contract) parameters(method string, op map[string]any, target string) e
 		switch {
 		case documented[name], free && !strings.HasPrefix(name, "_"), slices.Contains(ofSimulations, name):
 		case name == "_", query.IsCacheBuster(name):
-		case len(list) > 0 && !free && !strings.HasPrefix(name, "_"), method != http.MethodGet: // ignored
+		case len(list) > 0 && !free && !strings.HasPrefix(name, "_"): // ignored
+		case slices.Contains(writeMethods, method) && !slices.Contains(effective, name): // ignored
 		default:
 			return fmt.Errorf("the parameter %s is not documented", name)
 		}
