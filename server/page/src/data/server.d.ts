@@ -21,18 +21,18 @@ export interface components {
                 /** @description Which parameter of the URL. */
                 parameter?: string;
                 detail: string;
-                /** @description What was probably meant: the string in place of the value, or the name if the field is not known. */
+                /** @description What was probably meant: in place of the value, or of the unknown name. */
                 suggestion?: string;
             }[];
-            /** @description The collections of the database, if something was not found. */
+            /** @description Of 404: those that there are. */
             collections?: string[];
-            /** @description The name that was probably meant, if something was not found. */
+            /** @description Of 404: the name that was probably meant. */
             suggestion?: string;
             /** @description The records that other changes have touched, or without id whole fields. */
             conflicts?: {
                 collection: string;
                 id?: string;
-                /** @description Which fields both sides have changed; without them, the whole is in conflict. */
+                /** @description Those that both sides have changed; none: the whole is in conflict. */
                 fields?: string[];
             }[];
         };
@@ -67,7 +67,6 @@ export interface components {
                 name: string;
                 status: string;
             }[];
-            /** @description How many findings there are. */
             count?: number;
             findings?: components["schemas"]["Finding"][];
         };
@@ -81,13 +80,12 @@ export interface components {
             column?: number;
             /** @description Where in the file (RFC 6901). */
             pointer?: string;
-            /** @description Of the record that it is about. */
+            /** @description Of the record. */
             collection?: string;
-            /** @description Of the record that it is about. */
+            /** @description Of the record. */
             id?: string;
-            /** @description What is wrong. */
             detail: string;
-            /** @description What was probably meant: the string in place of the value, or the name if the field is not known. */
+            /** @description As in a problem. */
             suggestion?: string;
             /**
              * @description An edit of the file that has undone what clients had written.
@@ -127,7 +125,6 @@ export interface components {
             /** @description Where it is broken, from 1. */
             line?: number;
             column?: number;
-            /** @description What is wrong. */
             detail?: string;
             /** @description In a folder, the collection or object whose file is broken. The others can be written. */
             collection?: string;
@@ -144,7 +141,7 @@ export interface components {
             version: string;
             /** @description Whose credentials the request has. */
             user?: string;
-            /** @description The revision that this is about: the mark of the server's run and a number. */
+            /** @description The revision that this is about. */
             rev: string;
             /** @description Whose collections these are. */
             session?: string;
@@ -169,7 +166,6 @@ export interface components {
             collections: {
                 name: string;
                 href: string;
-                /** @description How many records there are. */
                 count: number;
                 /** @description The field with the id. */
                 key: string;
@@ -198,15 +194,13 @@ export interface components {
                 expand?: string;
             }[];
             findings?: {
-                /** @description How many findings there are. */
                 count: number;
                 /** @description The count is from an earlier state. */
                 pending: boolean;
             };
-            /** @description Who follows: the open streams by path, the paths with most streams first. */
+            /** @description The open streams by path, the paths with most streams first. */
             streams?: {
                 path: string;
-                /** @description How many streams there are. */
                 count: number;
             }[];
             values?: string[];
@@ -348,7 +342,7 @@ export interface components {
              * @enum {string}
              */
             by: "api" | "file" | "elsewhere";
-            /** @description The X-Request-Id of the request. */
+            /** @description Its X-Request-Id. */
             request?: string;
             /** @description The session whose commit it is. */
             session?: string;
@@ -427,9 +421,9 @@ export interface components {
              * @description When it was kept.
              */
             at: string;
-            /** @description The number of records in all collections. */
+            /** @description In all collections. */
             records: number;
-            /** @description The number of records that have been added, changed or removed since. */
+            /** @description How many records were added, changed or removed since. */
             differing: number;
         };
     };
