@@ -260,8 +260,11 @@ func (p *process) change(id string) (stop func() error) {
 			}
 			rank := fmt.Sprintf(`"rank":%d`, n)
 			status, answer, err := c.do("PATCH", "/schedules/"+id, "{"+rank+"}")
-			if err != nil || status != http.StatusOK {
-				result <- fmt.Errorf("PATCH: status %d, %w: %.200s", status, err, answer)
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("status %d: %.200s", status, answer)
+			}
+			if err != nil {
+				result <- fmt.Errorf("PATCH: %w", err)
 				return
 			}
 		}
