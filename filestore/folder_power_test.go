@@ -478,7 +478,7 @@ func TestKillFolder(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			commits, every, pace := 2, 97, 3*w.pace
 			if long() {
-				commits, every, pace = 5, 7, 1
+				commits, every, pace = 5, w.thin(7), w.thin(1)
 			}
 			texts := []string{""}
 			for i := range commits {
@@ -538,7 +538,7 @@ func TestEditFolder(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			pace := 11 * w.pace
 			if long() {
-				pace = 1
+				pace = w.thin(1)
 			}
 			total, merged, kept, unsure := 0, 0, 0, 0
 			for i, e := range editors {

@@ -72,7 +72,7 @@ func TestKill(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			commits, every := 1, 5*w.pace
 			if long() {
-				commits, every = 4, 1
+				commits, every = 4, w.thin(1)
 			}
 			kills, again := 0, 0
 			for at := 0; ; at += (w.thin(1) + 3) / 4 {
@@ -272,7 +272,7 @@ func TestEditAndKill(t *testing.T) {
 func editsAndKills(t *testing.T, w way, e editor) (total, kept int) {
 	strideEdit, strideKill := 9*w.pace, 23*w.pace
 	if long() {
-		strideEdit, strideKill = 1, 2
+		strideEdit, strideKill = w.thin(1), w.thin(2)
 	}
 	for from := 0; ; from += strideEdit {
 		reached := false
