@@ -4,9 +4,9 @@
 // runs a request to one of the routes: it enters the session that the request names, waits
 // for the revision that it asks for (freshness.go), and calls a handler. The handlers of a
 // resource are in a file with its name, and nothing but routes.go refers to them: read.go
-// and write.go have the handlers for data; index.go, changes.go, undo.go (also reset and named
-// snapshots), generate.go, requests.go, sessions.go, rules.go (of /_/simulate, and held
-// requests), status.go (also findings and values), health.go, metrics.go, openapi.go (all
+// and write.go have the handlers for data; index.go, changes.go, undo.go (also reset),
+// snapshots.go, generate.go, requests.go, sessions.go, simulate_routes.go (of /_/simulate, and
+// held requests), status.go (also findings and values), health.go, metrics.go, openapi.go (all
 // descriptions), agent.go (MCP, with package agents) and pages.go the handlers for the service.
 // They use request.go, the request; query.go and body.go, which parse what was sent; and
 // send.go, tag.go and errors.go, the answers. A path without a resource may be a file (static.go).
@@ -31,6 +31,6 @@
 // errors. Package problem maps them to statuses, and each becomes a problem document (RFC 9457).
 //
 // simulate.go simulates slow and failing answers as requests prefer and rules say: wait.go
-// delays and cuts them, and hold.go keeps the requests that wait to be released. memory.go
-// limits the memory for requests, and caches bodies.
+// delays and cuts them, and hold.go keeps the requests that wait to be released. budget.go
+// limits the memory for requests, and cache.go caches bodies.
 package server

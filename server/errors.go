@@ -92,8 +92,6 @@ func (req *request) missing(snap *database.Snapshot) error {
 	return noRecord(snap, req.name, req.id)
 }
 
-// This file maps errors to statuses, and has the problems that several places return.
-
 // noCollection returns the problem for a collection that s, a state of the request's
 // database, does not have.
 func (req *request) noCollection(s *database.Snapshot, name string) *problem.Problem {

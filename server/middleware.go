@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -190,48 +189,6 @@ func (s *server) reason(c *gin.Context, o *outcome) string {
 	return httpx.Clip(text)
 }
 
-// A recording is a request that is recorded, and the writer of its answer.
-type recording struct {
-	requestlog.Request
-	writer recordingWriter
-}
-
-var recordings = sync.Pool{New: func() any { return new(recording) }}
-
-// record begins to record the request. It returns nil if there is no need to: for a
-// request of the service's page, or for a resource of the service.
-func (s *server) record(c *gin.Context, start time.Time) *recording {
-	r := c.Request
-	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
-		return nil
-	}
-	sent := sentURL(r)
-	e := recordings.Get().(*recording)
-	*e = recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
-		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(httpx.Header(r.Header, "Origin")), Agent: httpx.Clip(httpx.Header(r.Header, "User-Agent"))}}
-	if r.ContentLength != 0 && r.Body != nil {
-		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
-		r.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.TeeReader(r.Body, &e.Body), r.Body}
-	}
-	e.writer = recordingWriter{c.Writer, &e.Answer, s.requests}
-	c.Writer = &e.writer
-	return e
-}
-
-// end adds the request to the log.
-func (e *recording) end(c *gin.Context, o *outcome) {
-	c.Writer = e.writer.ResponseWriter // which Gin uses again
-	if !isPreflight(c.Request) || o.status >= http.StatusBadRequest {
-		e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
-		e.writer.log.Add(&e.Request)
-	}
-	*e = recording{}
-	recordings.Put(e)
-}
-
 // recover turns a panic into a 500 and logs the stack. If a part of the answer has
 // been sent, it closes the connection, so that the client does not take the part
 // for the whole.
@@ -252,4 +209,17 @@ func (s *server) recover(c *gin.Context) {
 		s.fail(c, err)
 	}()
 	c.Next()
+}
+
+// checkConditions refuses a malformed If-Match, and a malformed If-None-Match of a write: to
+// ignore it could overwrite what the client has not seen.
+func (s *server) checkConditions(c *gin.Context) {
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		values := c.Request.Header[name]
+		if values == nil || name == "If-None-Match" && isSafe(c.Request.Method) || httpx.IsTagList(values) {
+			continue
+		}
+		s.fail(c, problem.New(http.StatusBadRequest, name+` must be *, or entity tags in quotes with commas between, as in "5f3a", "9c21".`))
+		return
+	}
 }

@@ -8,10 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"pickup/server/internal/httpx"
-	"pickup/server/openapi"
 )
 
 // The header that names a session, and the path that does so if a client cannot send headers.
@@ -131,20 +128,3 @@ func uriText(s string) string {
 	}
 	return b.String()
 }
-
-func requestIDOf(c *gin.Context) string {
-	return httpx.Header(c.Writer.Header(), httpx.RequestIDHeader)
-}
-
-// describedBy is the value of Link that leads to llms.
-func describedBy(sessionPath string) string {
-	return "<" + sessionPath + openapi.LLMsPath + `>; rel="describedby"`
-}
-
-// problemKey is the key of a request's *problem in its context.
-const problemKey = "problem"
-
-const simulatedHeader = "Pickup-Simulated" // what was simulated
-
-// isSimulated reports whether an answer was delayed, held, or made up.
-func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }

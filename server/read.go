@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -12,7 +10,6 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/rawjson"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
@@ -119,83 +116,6 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	if links != nil {
 		h.Set("Link", strings.Join(links, ", "))
 	}
-}
-
-// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has the names.
-const csvType = "text/csv; charset=utf-8; header=present"
-
-// appendCSV appends records as a table with a column for each top-level field, in
-// the order in which they first occur. Strings are unquoted, other values are JSON;
-// null and missing fields are empty cells. An element that is not an object is in
-// the first column.
-//
-// Spreadsheets run text that begins with =, +, -, @, a tab or a line break as a
-// formula. Such text, but not a number, gets an apostrophe in front. Clients that
-// need the exact text use JSON.
-func appendCSV(dst []byte, records []jsontext.Value) []byte {
-	column := make(map[string]int)
-	var names []string
-	for _, r := range records {
-		for quoted := range rawjson.Members(r) {
-			name := rawjson.Unquote(quoted)
-			if _, ok := column[name]; !ok {
-				column[name] = len(names)
-				names = append(names, name)
-			}
-		}
-	}
-	if len(names) == 0 && len(records) > 0 {
-		names = append(names, "value")
-	}
-	if len(names) > 0 {
-		head := make([]string, len(names))
-		for i, name := range names {
-			head[i] = harmless(name)
-		}
-		dst = appendRow(dst, head)
-	}
-	for _, r := range records {
-		cells := make([]string, len(names))
-		for quoted, v := range rawjson.Members(r) {
-			cells[column[rawjson.Unquote(quoted)]] = cellText(v)
-		}
-		if r.Kind() != '{' {
-			cells[0] = cellText(r)
-		}
-		dst = appendRow(dst, cells)
-	}
-	return dst
-}
-
-// appendRow appends a record of RFC 4180. A single empty cell is quoted, because an empty
-// line is not a record.
-func appendRow(dst []byte, cells []string) []byte {
-	if len(cells) == 1 && cells[0] == "" {
-		return append(dst, "\"\"\r\n"...)
-	}
-	b := bytes.NewBuffer(dst)
-	w := csv.NewWriter(b) // with UseCRLF it would change the line breaks in cells
-	_ = w.Write(cells)    // a bytes.Buffer returns no error
-	w.Flush()
-	return append(bytes.TrimSuffix(b.Bytes(), []byte("\n")), "\r\n"...)
-}
-
-func cellText(v jsontext.Value) string {
-	switch {
-	case v.Kind() == 'n':
-		return ""
-	case v.Kind() == '"':
-		return harmless(rawjson.Unquote(v))
-	}
-	return string(v)
-}
-
-// harmless returns text that is not a formula.
-func harmless(s string) string {
-	if s != "" && strings.IndexByte("=+-@\t\r\n", s[0]) >= 0 {
-		return "'" + s
-	}
-	return s
 }
 
 // read serves GET of a record or a singular object. It accepts the parameters of a

@@ -3,14 +3,12 @@ package server
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
 	"pickup/internal/query"
-	"pickup/internal/storage"
 	"pickup/server/envelope"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
@@ -111,23 +109,3 @@ func (req *request) reserveAnswer(size int) error {
 
 // release returns what the request has reserved.
 func (req *request) release() { req.budget.used.Add(-req.reserved) }
-
-// A since is where a client wants a stream to begin.
-type since struct {
-	now bool        // with the next change
-	run string      // after the state at rev of this run; "": with a reset
-	rev storage.Rev // of run
-
-	request uint64 // the latest that the client has; 0: none
-}
-
-func parseEventID(id string) (since, bool) {
-	i := strings.LastIndexByte(id, '-')
-	if i <= 0 {
-		return since{}, false
-	}
-	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
-	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
-}
-
-const staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long

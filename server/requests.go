@@ -1,10 +1,17 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
+	"time"
 
+	"github.com/gin-gonic/gin"
+
+	"pickup/internal/rewrite"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
 )
@@ -49,4 +56,46 @@ func (req *request) readRequest() error {
 func (req *request) clearRequests() error {
 	req.requests.Clear()
 	return req.sendNothing()
+}
+
+// A recording is a request that is recorded, and the writer of its answer.
+type recording struct {
+	requestlog.Request
+	writer recordingWriter
+}
+
+var recordings = sync.Pool{New: func() any { return new(recording) }}
+
+// record begins to record the request. It returns nil if there is no need to: for a
+// request of the service's page, or for a resource of the service.
+func (s *server) record(c *gin.Context, start time.Time) *recording {
+	r := c.Request
+	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
+		return nil
+	}
+	sent := sentURL(r)
+	e := recordings.Get().(*recording)
+	*e = recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
+		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(httpx.Header(r.Header, "Origin")), Agent: httpx.Clip(httpx.Header(r.Header, "User-Agent"))}}
+	if r.ContentLength != 0 && r.Body != nil {
+		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &e.Body), r.Body}
+	}
+	e.writer = recordingWriter{c.Writer, &e.Answer, s.requests}
+	c.Writer = &e.writer
+	return e
+}
+
+// end adds the request to the log.
+func (e *recording) end(c *gin.Context, o *outcome) {
+	c.Writer = e.writer.ResponseWriter // which Gin uses again
+	if !isPreflight(c.Request) || o.status >= http.StatusBadRequest {
+		e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
+		e.writer.log.Add(&e.Request)
+	}
+	*e = recording{}
+	recordings.Put(e)
 }

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
-	"pickup/server/internal/requestlog"
 	"pickup/server/openapi"
 )
 
@@ -83,14 +81,6 @@ func write(c *gin.Context, status int, body []byte) {
 	c.Status(status)
 	// An error means that the client is gone.
 	_, _ = c.Writer.Write(body)
-}
-
-// unwrapped returns the writer that Gin wraps.
-func unwrapped(w http.ResponseWriter) http.ResponseWriter {
-	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
-		return u.Unwrap()
-	}
-	return w
 }
 
 // sendTagged sends what body appends, or 304 if the client has it. If tag is "",
@@ -226,46 +216,7 @@ func (s *server) withBuildSlot(do func()) {
 	do()
 }
 
-// setTag sets ETag, in the spelling of RFC 9110.
-func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }
-
 // control returns the controller of the connection. Gin's own Flush loses the error.
 func (req *request) control() *http.ResponseController {
 	return http.NewResponseController(unwrapped(req.Writer))
 }
-
-func (req *request) setStreamHeaders() {
-	h := req.Writer.Header()
-	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
-	h.Set("Content-Type", httpx.StreamType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
-}
-
-// A recordingWriter keeps the beginning of an answer that is JSON.
-type recordingWriter struct {
-	gin.ResponseWriter
-	answer *requestlog.Excerpt
-	log    *requestlog.Log
-}
-
-func (w *recordingWriter) Write(b []byte) (int, error) {
-	if w.Header()["Content-Encoding"] == nil {
-		w.keep(b)
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// keep keeps the beginning of a part of an answer, unless it is not JSON.
-func (w *recordingWriter) keep(b []byte) {
-	h := w.Header()
-	if t := httpx.Header(h, "Content-Type"); t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
-		return
-	}
-	w.log.Keep(w.answer, b)
-}
-
-func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
-
-// Unwrap is for http.ResponseController.
-func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"pickup/internal/database"
@@ -16,6 +17,7 @@ import (
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
+	"pickup/server/simulate"
 )
 
 // sessionState is what a client sees of a session.
@@ -223,4 +225,99 @@ func (req *request) readTake() (database.Take, error) {
 		return "", problem.WrongShapeAt("/take", `the value of take must be "session" or "database"`)
 	}
 	return take, nil
+}
+
+// enterSession makes the request one of the session that it names, if any. The
+// session is made if it does not exist. own reports whether the resource is one that
+// sessions have.
+func (req *request) enterSession(own bool) error {
+	name, named, err := req.sessionName()
+	switch {
+	case err != nil || !named:
+		return err
+	case !own:
+		return problem.New(http.StatusBadRequest, "This resource belongs to the server and not to a session. Send the request without "+sessionHeader+".")
+	}
+	s := &req.sessions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := req.findSessionLocked(name)
+	if err != nil {
+		return err
+	}
+	if x == nil {
+		if !req.mayWrite(req.Request) {
+			return problem.New(http.StatusForbidden, "Pages from other origins may not start a session. --cors-origin allows an origin.")
+		}
+		if x, err = req.sessions.makeLocked(name, req.db.Snapshot()); err != nil {
+			return err
+		}
+		req.Header(newSessionHeader, "1")
+	}
+	req.enterLocked(x)
+	req.Header(sessionHeader, name)
+	req.use(x.db)
+	return nil
+}
+
+// findSessionLocked returns the session with this name, nil if it does not exist. A kept one
+// without changes begins again if the database has changed since, unless requests other
+// than streams use it. The caller has sessions.mu.
+func (req *request) findSessionLocked(name string) (*session, error) {
+	s, now := &req.sessions, req.db.Snapshot()
+	x := s.byName[name]
+	if x == nil || !x.kept || x.since == now.Rev() || x.changesLocked() > 0 || len(x.db.Snapshots()) > 0 {
+		return x, nil
+	}
+	busy := x.requests
+	for _, p := range req.streams.Paths(x.db) {
+		busy -= p.Count
+	}
+	if busy > 0 {
+		return x, nil
+	}
+	x.kept = false // its end is not an event
+	s.endLocked(x)
+	again, err := s.makeLocked(name, now)
+	if err == nil {
+		again.kept, again.told, again.rules = true, again.edges(), x.rules
+	}
+	return again, err
+}
+
+// sessionName returns the session that the request names, in the header, by the
+// path, or both.
+func (req *request) sessionName() (name string, named bool, err error) {
+	names := req.Request.Header[sessionHeader]
+	if inPath := strings.TrimPrefix(req.sessionPath, sessionPrefix); inPath != "" {
+		if len(names) == 1 && names[0] != inPath {
+			return "", false, problem.New(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", httpx.Clip(inPath), sessionHeader))
+		} else if len(names) == 0 {
+			names = []string{inPath}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "", false, nil
+	case len(names) > 1:
+		return "", false, problem.New(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
+	}
+	return names[0], true, req.checkSessionName(names[0])
+}
+
+// checkSessionName returns an error unless there may be a session of that name.
+func (req *request) checkSessionName(name string) error {
+	switch {
+	case req.MaxSessions < 0:
+		return problem.New(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
+	case !simulate.IsName(name):
+		return problem.New(http.StatusBadRequest, "A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
+	}
+	return nil
+}
+
+// enterLocked makes the request one of a session until it ends. The caller has sessions.mu.
+func (req *request) enterLocked(x *session) {
+	req.session = x
+	x.holdLocked()
 }

@@ -229,3 +229,11 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, be
 	}
 	return first, err
 }
+
+func (req *request) setStreamHeaders() {
+	h := req.Writer.Header()
+	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
+	h.Set("Content-Type", httpx.StreamType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
+}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
@@ -36,19 +35,6 @@ func (req *request) tagOf(snap *database.Snapshot, name, query, media string, bo
 func (req *request) isConditional() bool {
 	h := req.Request.Header
 	return h["If-Match"] != nil || h["If-None-Match"] != nil
-}
-
-// checkConditions refuses a malformed If-Match, and a malformed If-None-Match of a write: to
-// ignore it could overwrite what the client has not seen.
-func (s *server) checkConditions(c *gin.Context) {
-	for _, name := range []string{"If-Match", "If-None-Match"} {
-		values := c.Request.Header[name]
-		if values == nil || name == "If-None-Match" && isSafe(c.Request.Method) || httpx.IsTagList(values) {
-			continue
-		}
-		s.fail(c, problem.New(http.StatusBadRequest, name+` must be *, or entity tags in quotes with commas between, as in "5f3a", "9c21".`))
-		return
-	}
 }
 
 // checkRead checks the If-Match of a read.
@@ -119,3 +105,6 @@ func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 	}
 	req.setTag(req.form.Tag(httpx.Tag(stored)))
 }
+
+// setTag sets ETag, in the spelling of RFC 9110.
+func (req *request) setTag(tag string) { req.Writer.Header()["ETag"] = []string{tag} }

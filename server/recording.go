@@ -1,0 +1,48 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/requestlog"
+	"pickup/server/openapi"
+)
+
+// A recordingWriter keeps the beginning of an answer that is JSON.
+type recordingWriter struct {
+	gin.ResponseWriter
+	answer *requestlog.Excerpt
+	log    *requestlog.Log
+}
+
+func (w *recordingWriter) Write(b []byte) (int, error) {
+	if w.Header()["Content-Encoding"] == nil {
+		w.keep(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// keep keeps the beginning of a part of an answer, unless it is not JSON.
+func (w *recordingWriter) keep(b []byte) {
+	h := w.Header()
+	if t := httpx.Header(h, "Content-Type"); t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
+		return
+	}
+	w.log.Keep(w.answer, b)
+}
+
+func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Unwrap is for http.ResponseController.
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
+
+// unwrapped returns the writer that Gin wraps.
+func unwrapped(w http.ResponseWriter) http.ResponseWriter {
+	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		return u.Unwrap()
+	}
+	return w
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"pickup/internal/database"
+	"pickup/server/internal/httpx"
+	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
+	"pickup/server/openapi"
+	"pickup/server/simulate"
+)
+
+// baselineName is the name of the contents at the start or at the latest edit.
+const baselineName = "baseline"
+
+// namedSnapshot is what a client sees of a named snapshot.
+type namedSnapshot struct {
+	Name    string    `json:"name"`
+	Rev     string    `json:"rev"`
+	At      time.Time `json:"at"`
+	Records int       `json:"records"` // of all collections
+
+	Differing int `json:"differing"` // records that are not as they are now
+}
+
+func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
+	records := 0
+	for _, name := range s.Names() {
+		records += s.Len(name)
+	}
+	return namedSnapshot{s.Name, live.EventID(req.db.Run(), s.Rev()), s.Time.UTC(), records, s.Differing(req.db.Snapshot())}
+}
+
+// listSnapshots serves GET /_/snapshots.
+func (req *request) listSnapshots() error {
+	list := []namedSnapshot{}
+	for _, s := range req.db.Snapshots() {
+		list = append(list, req.describeSnapshot(s))
+	}
+	return req.sendValue(list)
+}
+
+// readSnapshot serves GET /_/snapshots/NAME: the database as it was.
+func (req *request) readSnapshot() error {
+	s := req.db.NamedSnapshot(req.Param("name"))
+	if s == nil {
+		return noSnapshot(req.Param("name"))
+	}
+	req.setRevision(s.Snapshot)
+	return req.sendTagged(openapi.JSONType, req.snapshotTag(s), func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
+}
+
+func (req *request) snapshotTag(s *database.NamedSnapshot) string {
+	return req.tagOf(s.Snapshot, "", "", openapi.JSONType, nil)
+}
+
+// keepSnapshot serves PUT /_/snapshots/NAME.
+func (req *request) keepSnapshot() error {
+	name := req.Param("name")
+	if !simulate.IsName(name) || name == baselineName || name == "now" {
+		return problem.WrongShape("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
+	}
+	if req.Request.ContentLength != 0 {
+		return problem.WrongShape("PUT saves the current database and takes no body")
+	}
+	status := http.StatusCreated
+	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {
+		if old != nil {
+			status = http.StatusOK
+		}
+		return req.checkSnapshot(old)
+	})
+	if err != nil {
+		return err
+	}
+	req.setRevision(s.Snapshot)
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(req.describeSnapshot(s)))
+	return nil
+}
+
+// forgetSnapshot serves DELETE /_/snapshots/NAME.
+func (req *request) forgetSnapshot() error {
+	name := req.Param("name")
+	err := req.db.ForgetSnapshot(name, func(old *database.NamedSnapshot) error {
+		if old == nil {
+			return noSnapshot(name)
+		}
+		return req.checkSnapshot(old)
+	})
+	if err == nil {
+		req.Status(http.StatusNoContent)
+	}
+	return err
+}
+
+// checkSnapshot checks the preconditions on a snapshot, which is nil if it does not exist.
+func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
+	if s != nil {
+		return req.checkPrecondition(req.snapshotTag(s))
+	}
+	if len(req.Request.Header.Values("If-Match")) > 0 {
+		return problem.PreconditionFailed("")
+	}
+	return nil
+}
+
+func noSnapshot(name string) *problem.Problem {
+	return problem.New(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(httpx.Clip(name))))
+}
+
+// stateNamed returns the baseline or a named snapshot.
+func (req *request) stateNamed(name string) (*database.Snapshot, error) {
+	if name == baselineName {
+		return req.db.Baseline(), nil
+	}
+	named := req.db.NamedSnapshot(name)
+	if named == nil {
+		return nil, noSnapshot(name)
+	}
+	return named.Snapshot, nil
+}
