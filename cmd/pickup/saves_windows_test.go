@@ -55,7 +55,7 @@ func TestSaves(t *testing.T) {
 			return errors.Join(os.WriteFile(path+"~", []byte(text), 0o644), os.Rename(path+"~", path))
 		},
 		func(text string) error { return os.WriteFile(path, []byte(text), 0o644) },
-		func(text string) error { return errors.Join(os.Remove(path), os.WriteFile(path, []byte(text), 0o644)) },
+		func(text string) error { return replaceByNew(path, text) },
 	}
 	for n := range 12 {
 		now, err := os.ReadFile(path)
@@ -107,5 +107,21 @@ func TestSaves(t *testing.T) {
 	write(33)
 	if resp, text := call("GET", "/_/readyz?verbose", ""); resp.StatusCode != http.StatusOK {
 		t.Errorf("%v: %s", resp, text)
+	}
+}
+
+// replaceByNew removes a file and creates it with text. Wine opens a file that was removed while
+// another program has it open, and what is written there is lost. Windows refuses to, so
+// replaceByNew tries until the file is a new one.
+func replaceByNew(path, text string) error {
+	for {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			_, err = f.WriteString(text)
+			return errors.Join(err, f.Close())
+		}
 	}
 }
