@@ -16,7 +16,7 @@ COPY . .
 ARG VERSION=
 # scratch has no mkdir: make /data here.
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack,grpcnotrace -buildvcs=false -ldflags "-s -w -buildid= -X main.version=${VERSION}" -o /out/pickup ./cmd/pickup \
- && go run ./internal/notices -o /out/THIRD_PARTY_NOTICES \
+ && go run ./internal/tools/notices -o /out/THIRD_PARTY_NOTICES \
  && mkdir /out/data
 
 FROM scratch

@@ -58,11 +58,11 @@ lint:
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
 ## bench: compare pickup with its floors and both json-servers and write
-## internal/bench/RESULTS.md; takes less than half an hour, BENCH=-quick a few minutes
-BENCH ?= -out internal/bench/RESULTS.md
+## internal/tools/bench/RESULTS.md; takes less than half an hour, BENCH=-quick a few minutes
+BENCH ?= -out internal/tools/bench/RESULTS.md
 bench:
 	@$(MAKE) --no-print-directory packages TOOLS='wrk:wrk node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell etcd:etcd-server'
-	$(GO) run ./internal/bench $(BENCH)
+	$(GO) run ./internal/tools/bench $(BENCH)
 
 ## benchmarks: run the Go benchmarks (COUNT=10 for benchstat); those of filestore depend on the disk
 COUNT ?= 1
@@ -95,7 +95,7 @@ release: export OWNER := $(OWNER)
 release: export URL := $(URL)
 release:
 	$(GO) run $(GORELEASER) release --snapshot --clean
-	$(GO) run ./internal/release npm
+	$(GO) run ./internal/tools/release npm
 
 ## page: bundle the page at /_/ after a change of server/page/src
 page:

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // TestPrism sends varied requests through Prism, which holds each request and each

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // built returns the path of the program as "make build" builds it, without the race

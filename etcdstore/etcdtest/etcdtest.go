@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // Options says how to run a Cluster. The zero value is one node on loopback.

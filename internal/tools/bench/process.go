@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // The credentials of every request. json-servers ignore them.

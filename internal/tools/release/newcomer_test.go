@@ -19,7 +19,7 @@ import (
 // commands of the README, and builds the program. In the long run all caches are empty,
 // the tests install what they need, and the image is built. Of the tests, it runs a few.
 func TestNewcomer(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

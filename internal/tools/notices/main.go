@@ -2,7 +2,7 @@
 // of Go, and of the npm packages in the pages that it serves. With -spdx it writes a
 // bill of materials (SPDX 2.3) instead.
 //
-//	go run ./internal/notices [-o FILE] [-spdx VERSION]
+//	go run ./internal/tools/notices [-o FILE] [-spdx VERSION]
 //
 // The list is the union of what the platforms of a release need. It runs anywhere in
 // the repository.

@@ -1,8 +1,8 @@
 // Command release makes what GoReleaser does not: before it the documents of the
 // packages, in build/, and after it the npm packages, in dist/.
 //
-//	OWNER=NAME URL=ADDRESS go run ./internal/release documents VERSION
-//	OWNER=NAME URL=ADDRESS go run ./internal/release npm
+//	OWNER=NAME URL=ADDRESS go run ./internal/tools/release documents VERSION
+//	OWNER=NAME URL=ADDRESS go run ./internal/tools/release npm
 package main
 
 import (

@@ -3,7 +3,7 @@
 // Compare tries the same hazards with pickup and two versions of json-server, and
 // prints a table in Markdown:
 //
-//	go run ./internal/bench/compare
+//	go run ./internal/tools/bench/compare
 //
 // It needs Go, npm, which installs json-server in this folder, and root for the row of
 // the mounted file.

@@ -49,13 +49,13 @@ var built = sync.OnceValues(func() (root string, err error) {
 	}
 	root = filepath.Join(scratch, "pickup")
 	if long {
-		return root, sh("../..", `git clone -q . "$0" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read | tar -x -C "$0" &&
+		return root, sh("../../..", `git clone -q . "$0" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read | tar -x -C "$0" &&
 			cd "$0" && git remote remove origin && git add -A && git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m Release &&
 			git tag v`+testVersion+` && make release OWNER=`+testOwner+` URL=`+testURL, root)
 	}
 	program := filepath.Join("dist", runtime.GOOS, "pickup")
 	artifacts := fmt.Sprintf(`[{"name": "pickup", "path": %q, "type": "Binary", "goos": %q, "goarch": %q}, {"name": "other", "type": "Archive"}]`, program, runtime.GOOS, runtime.GOARCH)
-	err = sh("../..", `mkdir -p "$0/dist" && for f in README.md CHANGELOG.md LICENSE docs packaging; do ln -s "$PWD/$f" "$0"; done &&
+	err = sh("../../..", `mkdir -p "$0/dist" && for f in README.md CHANGELOG.md LICENSE docs packaging; do ln -s "$PWD/$f" "$0"; done &&
 		CGO_ENABLED=0 go build -trimpath -tags nomsgpack,grpcnotrace -ldflags "-s -w -X main.version=$1" -o "$0/$2" ./cmd/pickup &&
 		cd "$0/dist" && echo "$3" > artifacts.json && echo '{"version": "'$1'"}' > metadata.json && touch checksums.txt`, root, testVersion, program, artifacts)
 	if err != nil {

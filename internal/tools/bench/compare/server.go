@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // A server is a command that serves a JSON file. start replaces PORT and FILE in its

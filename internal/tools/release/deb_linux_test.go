@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/internal/bench/testport"
+	"pickup/internal/tools/bench/testport"
 )
 
 // serviceUser is a user as systemd makes them for DynamicUser.

@@ -57,7 +57,7 @@ func (b *bench) arguments(name string, p, file, answers string) []string {
 // prepare builds and installs the contestants.
 func prepare(c config) (*bench, error) {
 	_, source, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(source)))
+	root := filepath.Join(filepath.Dir(source), "../../..")
 	busy, err := os.ReadFile("/proc/loadavg") // before the bench adds to it
 	if err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func prepare(c config) (*bench, error) {
 	commands := [][]string{
 		{"wrk", "-v"},
 		{"go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", b.pickup, "./cmd/pickup"},
-		{"go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", b.floor, "./internal/bench/floor"},
+		{"go", "build", "-trimpath", "-tags", "nomsgpack,grpcnotrace", "-ldflags", "-s -w", "-o", b.floor, "./internal/tools/bench/floor"},
 		{"go", "test", "-c", "-tags", "nomsgpack", "-o", b.tests, "./internal/database"},
 	}
 	if c.peers {
-		modules := filepath.Join(root, "internal", "bench", "compare")
+		modules := filepath.Join(root, "internal", "tools", "bench", "compare")
 		commands = append(commands, []string{"npm", "ci", "--no-audit", "--no-fund", "--prefix", modules})
 		b.node = filepath.Join(modules, "node_modules", ".bin", "node")
 		b.peer0 = filepath.Join(modules, "node_modules", "json-server-0", "lib", "cli", "bin.js")

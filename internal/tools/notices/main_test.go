@@ -50,7 +50,7 @@ func TestComponents(t *testing.T) {
 	for name := range missing {
 		t.Errorf("the list lacks %s", name)
 	}
-	viewer, err := exec.Command("gzip", "-dc", "../../server/docs/swagger-ui-bundle.js.gz").Output()
+	viewer, err := exec.Command("gzip", "-dc", "../../../server/docs/swagger-ui-bundle.js.gz").Output()
 	if err != nil || !strings.Contains(string(viewer), `PACKAGE_VERSION:"`+viewerVersion+`"`) {
 		t.Errorf("viewerVersion is %s, not the version of the bundle (%v)", viewerVersion, err)
 	}

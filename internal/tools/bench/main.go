@@ -1,12 +1,12 @@
 //go:build linux
 
 // Bench compares pickup with both json-servers and with floors: programs that
-// do the same work without knowing what it means (see internal/bench/floor).
+// do the same work without knowing what it means (see internal/tools/bench/floor).
 //
 //	make bench                                  everything, in less than half an hour
-//	go run ./internal/bench -others 5           as many rounds of rows without a target: an hour
-//	go run ./internal/bench -quick              one short round of the smaller sizes
-//	go run ./internal/bench -only 'GET|filter'  the rows whose names match
+//	go run ./internal/tools/bench -others 5           as many rounds of rows without a target: an hour
+//	go run ./internal/tools/bench -quick              one short round of the smaller sizes
+//	go run ./internal/tools/bench -only 'GET|filter'  the rows whose names match
 //
 // A figure is the median of several rounds: of five where pickup is compared with the
 // floor, of three for other targets, else it is of one round. json-servers are measured
