@@ -41,12 +41,6 @@ func newStep(rev int64) *step {
 	return &step{rev: rev, records: make(map[string][]pair)}
 }
 
-// isEarlier reports whether only earlier versions write a key, for what was too large for
-// one value or transaction.
-func isEarlier(key string) bool {
-	return strings.HasPrefix(key, partKeys) || strings.HasPrefix(key, stagedKeys)
-}
-
 // decode returns what the events of one revision say.
 func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	d := newStep(events[0].Kv.ModRevision)
@@ -54,7 +48,6 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	var broken error // of a key; the head decides whether it counts
 	for _, e := range events {
 		switch key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); {
-		case isEarlier(key):
 		case key != headKey:
 			keys++
 			broken = cmp.Or(broken, d.read(s.prefix, e.Kv, e.Type == clientv3.EventTypeDelete))
@@ -73,7 +66,7 @@ func (s *Store) decode(events []*clientv3.Event) (*step, error) {
 	}
 	switch {
 	case d.head == nil:
-		d.edited = keys > 0
+		d.edited = true
 		return d, nil
 	case d.head.Reload:
 		d.reload = true

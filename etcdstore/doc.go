@@ -32,11 +32,6 @@
 //	                           are in the field slug
 //	r/drivers/000000000007/42  a record by its place and its key
 //
-// This is layout 2. Layout 1 could have large values in parts under p/, and large batches
-// under t/, named by head.Open. A database with either is refused. Otherwise layout 1 is
-// read, and the next commit makes it layout 2, which earlier versions do not write. Keys
-// under t/ that no head names do not count.
-//
 // The order of keys is the order of the file. A place never changes: a record that is
 // replaced keeps it, a new one gets the next, and a deleted one leaves a gap. Keys of
 // records are stored and not computed, because replicas that load at different times

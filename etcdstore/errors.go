@@ -35,11 +35,6 @@ func broken(format string, args ...any) error {
 	return &plainError{text, []error{&storage.AdviceError{Err: storage.ErrBroken, Advice: text}}}
 }
 
-// earlier returns the error of a database that an earlier version has to export.
-func earlier(key string) error {
-	return broken("the key %s has a form that this version cannot read: the database is of an earlier version; export it with the earlier version and import it again", key)
-}
-
 // codeOf returns the gRPC code of the error of a call. ok reports whether err has one.
 func codeOf(err error) (code codes.Code, ok bool) {
 	if e, ok := errors.AsType[rpctypes.EtcdError](err); ok {

@@ -78,9 +78,9 @@ func TestLayout(t *testing.T) {
 	s := open(t, c, `{"items":[]}`)
 	first := load(t, s)
 	follower := following(t, s, first)
-	write(t, s, s.prefix+headKey, fmt.Sprintf(`{"pickup":3,"database":%q,"prev":%d}`, first.Origin, first.Rev))
+	write(t, s, s.prefix+headKey, fmt.Sprintf(`{"pickup":2,"database":%q,"prev":%d}`, first.Origin, first.Rev))
 	isNewer := func(err error) bool {
-		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "layout 3 and this version knows 2: use a newer version")
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "layout 2 and this version knows 1: use a newer version")
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return isNewer(err) })
 	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !isNewer(err) {

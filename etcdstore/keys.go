@@ -19,8 +19,6 @@ const (
 	rulesKey   = "rules"
 	memberKeys = "c/"
 	recordKeys = "r/"
-	partKeys   = "p/" // of layout 1: parts of large values
-	stagedKeys = "t/" // of layout 1: parts of large batches
 
 	rankDigits  = 6
 	placeDigits = 12
@@ -29,9 +27,8 @@ const (
 // defaultIDMember is the field with the ids of a collection unless KeyBy sets another.
 const defaultIDMember = "id"
 
-// layout is the version of the keys and their values that this version writes. It also
-// reads 1, in which large values and batches could be in parts, if none is.
-const layout = 2
+// layout is the version of the keys and their values.
+const layout = 1
 
 // A head is the value of the head.
 type head struct {
@@ -45,8 +42,6 @@ type head struct {
 	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
 	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
 	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
-
-	Open json.RawMessage `json:"open,omitempty"` // of layout 1: a batch that is not yet in the records
 
 	text string // its value in etcd, as it was read or written
 }
@@ -62,11 +57,8 @@ func decodeHead(v []byte) (h head, err error) {
 	if err = json.Unmarshal(v, &h); err != nil {
 		return h, broken("the key %s is not a head: %v", headKey, err)
 	}
-	if h.Layout < 1 || h.Layout > layout {
+	if h.Layout != layout {
 		return h, broken("the key %s has the layout %d and this version knows %d: use a newer version", headKey, h.Layout, layout)
-	}
-	if h.Open != nil {
-		return h, earlier(headKey)
 	}
 	h.text = string(v)
 	return h, nil

@@ -65,15 +65,10 @@ func (s *Store) read(ctx context.Context) (storage.Batch, *state, error) {
 	newest := int64(0) // revision of a key other than the head
 	at := &scan{Store: s}
 	err := at.keys(ctx, func(key string, kv *mvccpb.KeyValue) error {
-		switch {
-		case key == headKey:
+		if key == headKey {
 			h, err := decodeHead(kv.Value)
 			d.head, d.rev = &h, kv.ModRevision
 			return err
-		case strings.HasPrefix(key, partKeys):
-			return earlier(string(kv.Key))
-		case isEarlier(key): // of a batch that never counted
-			return nil
 		}
 		newest = max(newest, kv.ModRevision)
 		return d.read(s.prefix, kv, false)

@@ -211,7 +211,6 @@ func (f *follower) handle(ctx context.Context, events []*clientv3.Event) bool {
 	case d.edited:
 		f.stats.foreign.Add(1)
 		f.edited = d.rev
-	case d.head == nil: // keys of an earlier version
 	case d.head.Prev != f.last: // see I2
 		f.stats.gaps.Add(1)
 		f.log.Error("etcd has not reported a commit; loading everything", "after", f.last, "revision", d.rev, "follows", d.head.Prev)

@@ -122,19 +122,17 @@ func (w *redoWriter) lease() error {
 	return nil
 }
 
-// overwrite makes doc the content of f, which a record protects. The record is cut off
-// when doc is durable; record is its offset in f, 0 if it is in a file of its own. Zeros
-// lead up to it, so that doc ends at a NUL if the record is damaged.
+// overwrite makes doc the content of f, which the record at the offset record protects. It
+// cuts off the record when doc is durable. Zeros lead up to the record, so that doc ends at a
+// NUL if the record is damaged.
 //
 // A server that is killed between two writes must leave no sector with parts of both
 // documents, which would look like an edit: Write writes whole sectors.
 func (w *redoWriter) overwrite(f *os.File, doc *document.Document, record int64) error {
 	out := &disk.Writer{Calls: &w.o.sys, File: f}
 	out.Write(doc.Runs()...)
-	if record > 0 {
-		out.Zeros(record)
-		out.Sync()
-	}
+	out.Zeros(record)
+	out.Sync()
 	out.Truncate(doc.Size())
 	return out.Sync()
 }
@@ -153,10 +151,9 @@ func (w *redoWriter) undo(f *os.File, old *document.Document, record int64, why 
 	return why
 }
 
-// redo completes an interrupted write in place from its record: the content of the
-// record's own file, or nil if it is at the end of the file. It reports whether there was
-// one.
-func (w *redoWriter) redo(record []byte) (mended bool, err error) {
+// redo completes an interrupted write in place from its record. It reports whether there was
+// a record.
+func (w *redoWriter) redo() (mended bool, err error) {
 	sys := &w.o.sys
 	f, err := sys.Open(w.real, os.O_RDWR, 0)
 	if err != nil {
@@ -167,7 +164,7 @@ func (w *redoWriter) redo(record []byte) (mended bool, err error) {
 	if err != nil {
 		return false, disk.Cause(err)
 	}
-	v, ok := judge(data, record, w.parses)
+	v, ok := judge(data, w.parses)
 	if ok {
 		if err := w.applyVerdict(f, v); err != nil {
 			return false, disk.Cause(err)

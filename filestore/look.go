@@ -77,7 +77,7 @@ func (f *dataFile) look() error {
 	doc, err := f.parse(data, f.doc)
 	if err != nil && f.doc == nil && !f.canWrite() {
 		// Another server is writing the file, or it is read-only: leave it as it is.
-		if v, ok := judge(data, nil, func([]byte) bool { return true }); ok {
+		if v, ok := judge(data, func([]byte) bool { return true }); ok {
 			doc, err = f.parse(v.text, nil)
 		}
 	}
@@ -96,7 +96,7 @@ func (f *dataFile) completeWrite() error {
 	if !f.inPlace.halfWritten {
 		return nil
 	}
-	mended, err := f.inPlace.redo(nil)
+	mended, err := f.inPlace.redo()
 	if mended && err == nil {
 		f.takeOver(f.target.doc, f.known)
 	}

@@ -37,11 +37,6 @@ type Options struct {
 	// Private are files of the server, which are not part of a folder.
 	Private []string
 
-	// JournalDir is a directory in which an earlier version kept the redo record of
-	// a file that has to be written in place. Open completes the write of a record
-	// there and removes it. "": none.
-	JournalDir string
-
 	// URL is the address of the server, if it has one. The lock file names it, for
 	// ServerURL.
 	URL string
@@ -212,7 +207,7 @@ func (f *dataFile) firstLoad(ctx context.Context) error {
 		}
 		if errors.Is(err, storage.ErrBroken) && f.canWrite() {
 			// An interrupted write in place leaves its record in the file.
-			if mended, err := f.inPlace.redo(nil); mended || err != nil {
+			if mended, err := f.inPlace.redo(); mended || err != nil {
 				if err != nil {
 					return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, f.path, err)
 				}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,12 +16,6 @@ import (
 // recover completes or undoes what a crash interrupted. It removes what no
 // program has seen and keeps what a program saved.
 func (t *target) recover() error {
-	if t.o.JournalDir != "" {
-		if err := t.emptyJournalDir(); err != nil {
-			return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, t.path, err)
-		}
-		t.warn("the directory %s is not used any more: the record of a write is at the end of %s", t.o.JournalDir, t.path)
-	}
 	entries, err := t.o.sys.List(t.dir())
 	if err != nil {
 		return nil // a directory that we cannot read has no file of ours
@@ -56,43 +49,6 @@ func (t *target) recover() error {
 		return t.refuse(t.o.sys.SyncDir(t.dir()))
 	}
 	return nil
-}
-
-// journalPath returns the path of a file that an earlier version left in JournalDir.
-// Its name depends on the path of the database, because several shared the directory.
-func (f *file) journalPath(suffix string) string {
-	path, err := filepath.Abs(f.real)
-	if err != nil {
-		path = f.real
-	}
-	return filepath.Join(f.o.JournalDir, "."+filepath.Base(f.real)+"-"+checksum.Of([]byte(path)).String()+suffix)
-}
-
-// emptyJournalDir completes a write in place from the record in JournalDir, if there is
-// one, and removes it.
-func (t *target) emptyJournalDir() error {
-	sys := &t.o.sys
-	sys.Remove(t.journalPath(".redo.tmp"))
-	path := t.journalPath(".redo")
-	f, err := sys.Open(path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return disk.Cause(err)
-	}
-	record, err := sys.ReadAll(f, 0)
-	sys.Close(f)
-	if err == nil {
-		_, err = t.inPlace.redo(record)
-	}
-	if err == nil {
-		err = sys.Remove(path)
-	}
-	if err == nil {
-		err = sys.SyncDir(t.o.JournalDir) // else a crash would redo the write over later ones
-	}
-	return disk.Cause(err)
 }
 
 // parseName parses what follows ".db.json." in the name of a file of ours:

@@ -96,10 +96,9 @@ func TestEditorOutlivesServer(t *testing.T) {
 func TestNoPlaceForACopy(t *testing.T) {
 	next := strings.Replace(longSample, "School run", "Ballet", 1)
 	for _, edit := range []string{edited("Dentist"), "{ broken"} {
-		path := home(t, edit)
+		record := string(recordOf(t, longSample, next))
+		path := home(t, edit+record)
 		o := inPlaceOnly()
-		o.JournalDir = t.TempDir()
-		put(t, (&file{o: &o, real: path}).journalPath(".redo"), string(recordOf(t, longSample, next)))
 		open := o.sys.Open
 		o.sys.Open = func(p string, flag int, perm os.FileMode) (*os.File, error) {
 			if flag&os.O_CREATE != 0 && filepath.Dir(p) == filepath.Dir(path) {
@@ -108,13 +107,17 @@ func TestNoPlaceForACopy(t *testing.T) {
 			return open(p, flag, perm)
 		}
 		s, err := Open(t.Context(), path, o)
-		if broken := edit[0:2] == "{ "; broken != (err != nil) {
+		want := edit
+		if edit == "{ broken" {
+			want += record
+		}
+		if (want != edit) != (err != nil) {
 			t.Errorf("%q: %v", edit, err)
 		}
 		if err == nil {
 			s.Close()
 		}
-		if got := text(t, path); got != edit {
+		if got := text(t, path); got != want {
 			t.Errorf("the edit is gone: %q", got)
 		}
 	}

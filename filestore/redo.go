@@ -21,8 +21,7 @@ import (
 //	line feed, and the line from above once more
 //
 // It is in the file that is written, where it begins in the first block after both
-// documents, with zeros between. JSON has no NUL, so the document ends at the first
-// one. Earlier versions could keep it in a file of its own.
+// documents, with zeros between. JSON has no NUL, so the document ends at the first NUL.
 type redo struct {
 	oldLen, newLen int64
 	oldSum, newSum checksum.Sum
@@ -167,31 +166,25 @@ func blockCRCs(runs ...[]byte) (crcs []byte) {
 // A verdict says what to do with a file that has a redo record, or the rest of one.
 type verdict struct {
 	text   []byte // the content that the file gets
-	record int64  // the offset of the record in the file; 0: it is not in the file
+	record int64  // the offset of the record in the file
 	keep   []byte // the content of a conflict copy; nil: none
 	why    string // what keep is, with a %s for the file
 	must   bool   // keep is a user's edit: without a copy it would be lost
 }
 
-// judge decides what to do with a file that contains data. record is the content of a
-// record's own file, nil if there is none. judge reports false if the file stays as it
-// is.
+// judge decides what to do with a file that contains data. It reports false if the file
+// stays as it is.
 //
 // A record is written before the file and dropped after it, and only then is the
 // change acknowledged. So a complete document that the record does not explain is
 // newer than the record. And while there is a record, the old document is as good
 // as the new one.
-func judge(data, record []byte, parses func([]byte) bool) (v verdict, ok bool) {
-	r, ok := readRedo(record)
-	if ok && int64(len(data)) == r.oldLen && checksum.Of(data) == r.oldSum {
-		return verdict{}, false // not begun, or a user has put the old document back
-	}
+func judge(data []byte, parses func([]byte) bool) (v verdict, ok bool) {
 	text := data
-	if !ok {
-		if at := bytes.LastIndex(data, []byte(redoBegin)); at >= 0 {
-			if r, ok = readRedo(data[at:]); ok {
-				text, v.record = data[:at], int64(at)
-			}
+	var r redo
+	if at := bytes.LastIndex(data, []byte(redoBegin)); at >= 0 {
+		if r, ok = readRedo(data[at:]); ok {
+			text, v.record = data[:at], int64(at)
 		}
 	}
 	document, _, hasNUL := bytes.Cut(text, []byte{0})

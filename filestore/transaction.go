@@ -25,7 +25,7 @@ type part struct {
 	Member   string
 	Old, New *checksum.Sum // of the contents; nil: no file
 	Size     int64         // of the new text
-	OldSize  int64         // of the old text; 0: it is not in the record
+	OldSize  int64         // of the old text
 
 	file       *dataFile // nil: it is not served
 	changes    []storage.Change
@@ -425,7 +425,7 @@ func (s *Store) readRecord() (parts []*part, err error) {
 				return nil, err
 			}
 		}
-		if p.OldSize != 0 {
+		if p.Old != nil {
 			if p.base, err = text(p.OldSize); err != nil {
 				return nil, err
 			}

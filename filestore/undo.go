@@ -33,10 +33,6 @@ func (s *Store) undo(parts []*part, why error) bool {
 	return true
 }
 
-// errNoOldText is the error of an undo without the old content: records of earlier versions
-// lack it.
-var errNoOldText = errors.New("its record does not have the old content")
-
 // undoPart gives the file of p its old content back. An edit that was saved since stays.
 func (s *Store) undoPart(p *part) error {
 	f := p.file
@@ -62,9 +58,6 @@ func (s *Store) undoPart(p *part) error {
 		}
 		return nil
 	}
-	if p.base == nil {
-		return errNoOldText
-	}
 	old := p.base
 	if f.known.Sum != *p.New {
 		m, err := document.Merge(p.next, f.target.doc, p.base)
@@ -87,9 +80,6 @@ func (s *Store) undoPart(p *part) error {
 func (f *dataFile) relink(p *part) error {
 	last := len(f.displaced.list) - 1
 	if last < 0 || f.displaced.list[last].Sum != *p.Old {
-		if p.base == nil {
-			return errNoOldText
-		}
 		return f.write(p.base)
 	}
 	removed := f.displaced.list[last]

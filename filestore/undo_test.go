@@ -2,17 +2,14 @@ package filestore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"pickup/filestore/internal/checksum"
 	"pickup/internal/storage"
 )
 
@@ -217,33 +214,5 @@ func TestUnwritablePartAtStart(t *testing.T) {
 		if undone == 0 {
 			t.Error("none was undone")
 		}
-	}
-}
-
-// TestUndoOldRecord starts with a record without old texts, as earlier versions wrote it, when
-// one of its files is removed already and another cannot be written. The start says so.
-func TestUndoOldRecord(t *testing.T) {
-	dir := folderOf(t, map[string]string{"b.json": folderRecords})
-	old := checksum.Of([]byte(folderRecords))
-	next := []byte("[]\n")
-	head, err := json.Marshal([]*part{
-		{Member: "a", Old: &old},
-		{Member: "b", Old: &old, New: new(checksum.Of(next)), Size: int64(len(next))},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	record := slices.Concat(head, []byte("\n"), next)
-	put(t, filepath.Join(dir, ".pickup.redo"), string(record)+checksum.Of(record).String())
-	s, err := Open(t.Context(), dir, lockable(ways[0], func() bool { return true }))
-	if err == nil {
-		s.Close()
-	}
-	if !errors.Is(err, storage.ErrReadOnly) {
-		t.Errorf("the start: %v, want ErrReadOnly", err)
-	}
-	s = startFolder(t, dir, folderWay(ways[0]))
-	if got := s.names(t); got != "b0" {
-		t.Errorf("when all can be written, %s are served", got)
 	}
 }

@@ -204,7 +204,7 @@ func (s *service) private() []string {
 
 // own returns the files and folders of the service besides the database.
 func (s *service) own() []string {
-	all := []string{s.env.File.Name, s.env.Getenv("PICKUP_PASSWORD_FILE"), s.JournalDir}
+	all := []string{s.env.File.Name, s.env.Getenv("PICKUP_PASSWORD_FILE")}
 	for _, r := range s.reloadables {
 		all = append(all, r.Paths()...)
 	}

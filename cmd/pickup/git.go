@@ -138,13 +138,11 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	return nil
 }
 
-// configureGit sets a setting of the clone at root. It replaces an earlier form of the merge
-// driver, and leaves any other value in place.
+// configureGit sets a setting of the clone at root, unless the setting has another value.
 func configureGit(ctx context.Context, e *environment, root, name, value string) error {
 	out, err := git(ctx, root, "config", "--local", "--get", name)
-	old := strings.TrimSpace(string(out))
-	if err == nil && !(name == driverSetting && earlierDriver.MatchString(old)) {
-		if old != value {
+	if err == nil {
+		if old := strings.TrimSpace(string(out)); old != value {
 			fmt.Fprintf(e.stdout, ".git/config: %s is %s, which stays; to replace it: git config %[1]s %[3]s\n", name, old, shellWord(value))
 		}
 		return nil
@@ -171,10 +169,6 @@ func mergeDriver(program string) string {
 	return fmt.Sprintf(`%s%s; code=$?; if [ $code = 126 ] || [ $code = 127 ]; then %s; else exit $code; fi`,
 		program, arguments, byLines)
 }
-
-// earlierDriver matches the commands that earlier versions of init --git have configured,
-// which merge nothing if git cannot run pickup.
-var earlierDriver = regexp.MustCompile(`^(pickup|npx \S+) merge --renumber --path %P --marker-size %L %O %A %B$`)
 
 // wildcard matches what has a meaning in a pattern of git, or of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
@@ -205,13 +199,8 @@ func mergeAdvice(ctx context.Context, path string) string {
 	if gitAttribute(ctx, path, "merge") != "pickup" {
 		return ""
 	}
-	out, err := git(ctx, filepath.Dir(path), "config", "--get", driverSetting)
-	if err != nil {
+	if _, err := git(ctx, filepath.Dir(path), "config", "--get", driverSetting); err != nil {
 		return "git merges it by lines in this clone; to merge by record"
-	}
-	if earlierDriver.Match(bytes.TrimSpace(out)) {
-		return "git in this clone has an earlier form of pickup's merge driver, " +
-			"which loses the other branch's changes where git cannot run pickup; to replace it"
 	}
 	return ""
 }

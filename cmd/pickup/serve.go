@@ -242,16 +242,15 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	}
 	s.gitBusy = indexLocked(ctx, s.file)
 	s.store, err = openFile(ctx, s.env, s.file, filestore.Options{
-		Initial:    text,
-		MustExist:  s.File != "", // or a typing error would be a new database
-		ReadOnly:   s.ReadOnly,
-		Ephemeral:  s.Ephemeral,
-		Private:    s.own(),
-		JournalDir: s.JournalDir,
-		URL:        s.url(),
-		Synced:     s.metrics.Synced,
-		Busy:       func() bool { return s.gitBusy() || s.schema != nil && s.schema.Pending() },
-		Log:        s.log,
+		Initial:   text,
+		MustExist: s.File != "", // or a typing error would be a new database
+		ReadOnly:  s.ReadOnly,
+		Ephemeral: s.Ephemeral,
+		Private:   s.own(),
+		URL:       s.url(),
+		Synced:    s.metrics.Synced,
+		Busy:      func() bool { return s.gitBusy() || s.schema != nil && s.schema.Pending() },
+		Log:       s.log,
 	})
 	if errors.Is(err, storage.ErrInUse) {
 		return fmt.Errorf("%w; stop that server first, or look at the file with --read-only", err)

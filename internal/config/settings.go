@@ -48,7 +48,6 @@ type Settings struct {
 	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages from this origin to use the service, besides loopback origins; * allows any. Repeatable."`
 	AllowHost     []string `group:"access" sep:"none" variable:"PICKUP_ALLOW_HOST" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and --host. Repeatable."`
 	Requests      string   `group:"logs" enum:"auto,on,off" default:"auto" variable:"PICKUP_REQUESTS" placeholder:"on|off" help:"Keep the latest requests and their bodies in memory and show them to users (on for a loopback address, otherwise off); never with --no-auth=public."`
-	JournalDir    string   `group:"file" variable:"PICKUP_JOURNAL_DIR" placeholder:"DIR" help:"Not used any more. The start completes an interrupted write from the journal in this directory."`
 	AccessLog     string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel      string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
 	LogFormat     string   `group:"logs" enum:"auto,short,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as short lines, text (logfmt), json, or auto: short on a terminal and on loopback addresses, otherwise JSON (${default})."`
