@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pickup/filestore/document"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -111,4 +112,19 @@ func (f *dataFile) isLost() bool {
 		return err == nil && !info.Mode().IsRegular()
 	}
 	return false
+}
+
+// parse parses a text of the file. An array is the collection that the file is named for,
+// if it is so from the start. before is what the text is an edit of, or nil.
+func (f *file) parse(data []byte, before *document.Document) (*document.Document, error) {
+	member := f.member
+	if !f.opened && member == "" && rawjson.Begins(data) == '[' {
+		member = MemberOf(f.path)
+	}
+	return document.ParseMember(member, f.path, data, f.o.ids, before)
+}
+
+func (f *file) parses(data []byte) bool {
+	_, err := f.parse(data, nil)
+	return err == nil
 }

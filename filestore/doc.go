@@ -46,15 +46,15 @@
 //
 // # A start
 //
-//	find the real file behind symlinks                                      open.go
+//	find the real file behind symlinks                                      start.go
 //	lock a file next to it, and its inode                                   lock.go
-//	find out by trying which mode the file and its directory allow          open.go
+//	find out by trying which mode the file and its directory allow          writable.go
 //	complete or undo what a crash interrupted                               recover.go
 //	load the file                                                           look.go
 //
 // # A write
 //
-//	collect edits that were finished in displaced files                     displaced.go
+//	collect edits that were finished in displaced files                     lateedits.go
 //	load an edit of the file itself; an edit is ErrConflict                 look.go
 //	write the document in the mode of the file, durably                     write.go
 //	let readers and watchers see it                                         transaction.go

@@ -19,15 +19,6 @@ var errDetached error = &storage.AdviceError{
 	Advice: "the mounted file was deleted or replaced on the host, and what is there now cannot be seen from here: mount its directory instead of the file, or restart",
 }
 
-// errBusy means that an edit waits until the program that makes it is done.
-var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
-
-// isPassing reports whether err is a state that a save goes through. Some editors
-// create the new file for its owner alone and set its permissions at the end.
-func isPassing(err error) bool {
-	return isAny(err, errEmpty, errBusy, disk.ErrChanging, disk.ErrHeld, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
-}
-
 // refuse returns the error of Commit for a call that failed and changed nothing.
 func (f *file) refuse(err error) error {
 	if err == nil || errors.Is(err, errMovedOn) || isOurs(err) {
@@ -88,35 +79,6 @@ func (f *file) ownerAdvice() string {
 	return advice
 }
 
-// unusable returns the error of Commit and Watch for a file that cannot be read.
-func (f *file) unusable(err error) error {
-	if kind, ok := errors.AsType[kindError](err); ok { // not the caller's fault
-		return f.busy(storage.ErrBusy, kind.why)
-	}
-	absent, empty := errors.Is(err, fs.ErrNotExist), errors.Is(err, errEmpty)
-	switch {
-	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
-		return err
-	case errors.Is(err, disk.ErrHeld):
-		return f.held()
-	case absent && f.several:
-		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing")
-	case absent && f.o.touches():
-		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
-	case absent:
-		return f.busy(storage.ErrBusy, "is missing; its last content is served")
-	case empty && f.o.touches():
-		return f.busy(storage.ErrBusy, "is empty. Restore its content, or stop the server, which then saves what it serves as "+filepath.Base(f.path)+conflict+"TIME")
-	case empty:
-		return f.busy(storage.ErrBusy, "is empty; its last content is served")
-	case errors.Is(err, disk.ErrChanging):
-		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)
-	}
-	busy := f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, err), "cannot be read")
-	busy.text += fmt.Sprintf(": %v", disk.Cause(err))
-	return busy
-}
-
 // busy returns err, a storage.ErrBusy, with advice. Its text has the path of the
 // file before what, and its advice the name.
 func (f *file) busy(err error, what string) *busyError {
@@ -144,3 +106,10 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 func (e *busyError) Unwrap() error { return e.advice }
+
+// A missingError is an fs.ErrNotExist that names what is missing.
+type missingError struct{ path string }
+
+func (e missingError) Error() string { return e.path + " does not exist" }
+
+func (e missingError) Unwrap() error { return fs.ErrNotExist }

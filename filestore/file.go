@@ -9,12 +9,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
-	"pickup/filestore/document"
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
-	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -109,21 +106,6 @@ func (f *file) read(path string) ([]byte, disk.State, error) {
 	return data, state, disk.Cause(err)
 }
 
-// parse parses a text of the file. An array is the collection that the file is named for,
-// if it is so from the start. before is what the text is an edit of, or nil.
-func (f *file) parse(data []byte, before *document.Document) (*document.Document, error) {
-	member := f.member
-	if !f.opened && member == "" && rawjson.Begins(data) == '[' {
-		member = MemberOf(f.path)
-	}
-	return document.ParseMember(member, f.path, data, f.o.ids, before)
-}
-
-func (f *file) parses(data []byte) bool {
-	_, err := f.parse(data, nil)
-	return err == nil
-}
-
 // largest is the maximum size of a file, because memory has to hold it. A sparse
 // file can claim any size.
 const largest = 4 << 30
@@ -201,111 +183,4 @@ func (f *file) insist(call func() error) error {
 		err = call()
 	}
 	return err
-}
-
-// conflict separates the file's name from the time in the name of a conflict copy.
-const conflict = ".conflict-"
-
-// saveConflictCopy writes data to a conflict copy, durably. The copy has the owner and
-// the permissions of the file, as far as permitted, because it may replace it.
-func (t *target) saveConflictCopy(data []byte, what string) bool {
-	temp, sys := t.dotFile(".copy"), &t.o.sys
-	err := t.create(temp, 0o600, func(w *disk.Writer) {
-		like, from := t.like, ""
-		if info, err := sys.Stat(t.real); err == nil && info.Mode().IsRegular() {
-			like, from = info, t.real
-		}
-		if like != nil {
-			sys.CopyOwner(w.File, like, from)
-			sys.Chmod(w.File, like.Mode()) // a copy that few can read is better than none
-		}
-		w.Write(data)
-	})
-	if err != nil {
-		t.o.Log.Error("cannot write a conflict copy of "+t.path, "cause", disk.Cause(err))
-		return false
-	}
-	return t.renameToConflict(temp, what)
-}
-
-// renameToConflict makes a file of ours a conflict copy and reports it. what
-// describes the file, with a %s for the path of the database.
-func (f *file) renameToConflict(path, what string) bool {
-	name := f.real + conflict + f.o.now().UTC().Format("20060102T150405.000Z")
-	to := name
-	err := f.o.sys.RenameNew(path, to)
-	for n := 2; n <= 1000 && errors.Is(err, fs.ErrExist); n++ {
-		to = fmt.Sprintf("%s-%d", name, n)
-		err = f.o.sys.RenameNew(path, to)
-	}
-	if err != nil {
-		f.o.Log.Error("cannot rename an edit of "+f.path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
-		return false
-	}
-	f.o.sys.SyncDir(f.dir())
-	f.warn(what+" is kept as %s", f.path, filepath.Base(to))
-	return true
-}
-
-// conflictCopy returns the base name of the newest conflict copy, or "".
-func (f *file) conflictCopy() string { return f.last(filepath.Base(f.real) + conflict) }
-
-// copyNote names the newest conflict copy after a semicolon, or returns "".
-func (f *file) copyNote() string {
-	if name := f.conflictCopy(); name != "" {
-		return "; an earlier version is kept as " + name
-	}
-	return ""
-}
-
-// last returns the last base name with a prefix in the directory of the file, or "".
-func (f *file) last(prefix string) (name string) {
-	entries, _ := f.o.sys.List(f.dir())
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
-			name = max(name, e.Name())
-		}
-	}
-	return name
-}
-
-// WriteFile makes text the content of the file at path, which is not the file of
-// a Store: its schema, for example. After a crash the file is as it was, or
-// complete. If it exists, WriteFile replaces it, with its owner and permissions, or,
-// without replace, fails with an error that wraps fs.ErrExist.
-func WriteFile(path string, text []byte, replace bool) error {
-	if err := writeFile(disk.Real(), path, text, replace); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, disk.Cause(err))
-	}
-	return nil
-}
-
-func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
-	real, err := sys.Resolve(path)
-	if err != nil {
-		return err
-	}
-	f := &file{o: &Options{sys: sys, now: time.Now, nap: time.Sleep}, path: path, real: real}
-	draft := f.dotFile(".draft")
-	err = f.create(draft, 0o600, func(w *disk.Writer) {
-		w.Write(text)
-		mode := os.FileMode(0o644)
-		if old, err := sys.Stat(real); err == nil {
-			sys.CopyOwner(w.File, old, real)
-			mode = old.Mode()
-		}
-		w.Chmod(mode)
-	})
-	if err != nil {
-		return err
-	}
-	place := sys.RenameNew
-	if replace {
-		place = sys.Rename
-	}
-	if err := f.insist(func() error { return place(draft, real) }); err != nil {
-		sys.Remove(draft)
-		return err
-	}
-	return sys.SyncDir(f.dir())
 }

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"pickup/filestore/internal/disk"
-	"pickup/internal/openfile"
 	"pickup/internal/storage"
 )
 
@@ -32,30 +31,6 @@ const (
 	holderFormat = "process %d on %s"
 	atURL        = " at "
 )
-
-// ServerURL returns the URL of the server that holds the file at path, "" if that
-// server runs on another machine or is not found. A server that was killed is still
-// named, so it is up to callers to find out whether it responds.
-func ServerURL(path string) string {
-	real, err := disk.Real().Resolve(path)
-	if err != nil {
-		return ""
-	}
-	f := &file{real: real}
-	if info, err := os.Stat(real); err == nil && info.IsDir() {
-		f = folderFile(nil, path, real)
-	}
-	text, _ := openfile.Read(f.dotFile(".lock"), 1<<10) // without it there is no server
-	var pid int
-	var on, url string
-	if _, err := fmt.Sscanf(string(text), holderFormat+atURL+"%s", &pid, &on, &url); err != nil {
-		return ""
-	}
-	if host, err := os.Hostname(); err != nil || on != host {
-		return ""
-	}
-	return url
-}
 
 // acquireInode is lockInode, but ignores errors other than storage.ErrInUse. It does nothing
 // where an open file blocks other programs.

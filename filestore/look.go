@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"pickup/filestore/document"
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // A readState says whether the file can be read, and which error watchers have
@@ -240,4 +243,42 @@ func (f *dataFile) syncAgain() error {
 	}
 	f.takeOver(doc, f.known)
 	return nil
+}
+
+// errBusy means that an edit waits until the program that makes it is done.
+var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
+
+// isPassing reports whether err is a state that a save goes through. Some editors
+// create the new file for its owner alone and set its permissions at the end.
+func isPassing(err error) bool {
+	return isAny(err, errEmpty, errBusy, disk.ErrChanging, disk.ErrHeld, fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
+}
+
+// unusable returns the error of Commit and Watch for a file that cannot be read.
+func (f *file) unusable(err error) error {
+	if kind, ok := errors.AsType[kindError](err); ok { // not the caller's fault
+		return f.busy(storage.ErrBusy, kind.why)
+	}
+	absent, empty := errors.Is(err, fs.ErrNotExist), errors.Is(err, errEmpty)
+	switch {
+	case isAny(err, storage.ErrBroken, storage.ErrReadOnly):
+		return err
+	case errors.Is(err, disk.ErrHeld):
+		return f.held()
+	case absent && f.several:
+		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing")
+	case absent && f.o.touches():
+		return f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, fs.ErrNotExist), "is missing; the next write creates it again")
+	case absent:
+		return f.busy(storage.ErrBusy, "is missing; its last content is served")
+	case empty && f.o.touches():
+		return f.busy(storage.ErrBusy, "is empty. Restore its content, or stop the server, which then saves what it serves as "+filepath.Base(f.path)+conflict+"TIME")
+	case empty:
+		return f.busy(storage.ErrBusy, "is empty; its last content is served")
+	case errors.Is(err, disk.ErrChanging):
+		return fmt.Errorf("%w: %s: %w: it may be in the middle of being saved", storage.ErrBusy, f.path, err)
+	}
+	busy := f.busy(fmt.Errorf("%w: %w", storage.ErrBusy, err), "cannot be read")
+	busy.text += fmt.Sprintf(": %v", disk.Cause(err))
+	return busy
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -345,4 +346,16 @@ func (t *target) readKnown(path string) (disk.State, bool) {
 	_, state, err := t.read(path)
 	empty := errors.Is(err, errEmpty) && t.known.Info.Size() == 0
 	return state, empty || err == nil && state.Sum == t.known.Sum
+}
+
+// unlink removes the file; the caller syncs the directory. What is removed is kept while an
+// editor has it open.
+func (t *target) unlink() error {
+	path, err := t.setAside(displacedName)
+	if err != nil {
+		return err
+	}
+	t.displaced.keep(path, t.known, t.doc)
+	t.known, t.doc = disk.State{Sum: checksum.Of()}, nil
+	return nil
 }

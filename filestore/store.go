@@ -271,3 +271,26 @@ func (s *Store) closeFilesLocked() (err error) {
 	}
 	return err
 }
+
+// Writable returns why the file cannot be written, as far as the latest write or a look
+// at the file and its directory has shown. It returns nil if the file can be written, or
+// is not to be written. It never waits for a write.
+func (s *Store) Writable() error {
+	for _, f := range *s.all.Load() {
+		if err := f.failure.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+// noteHeld makes Writable return what prevented the writes that have waited in vain.
+func (s *Store) noteHeld() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		if err := f.held; err != nil {
+			f.failure.Store(&err)
+		}
+	}
+}

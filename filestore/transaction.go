@@ -338,18 +338,6 @@ func (s *Store) show(parts []*part) {
 	}
 }
 
-// unlink removes the file; the caller syncs the directory. What is removed is kept while an
-// editor has it open.
-func (t *target) unlink() error {
-	path, err := t.setAside(displacedName)
-	if err != nil {
-		return err
-	}
-	t.displaced.keep(path, t.known, t.doc)
-	t.known, t.doc = disk.State{Sum: checksum.Of()}, nil
-	return nil
-}
-
 func (s *Store) writeRecord(parts []*part) error {
 	head, err := json.Marshal(parts)
 	if err != nil {

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,18 +15,6 @@ import (
 
 // tryAfter is the time between two tests of whether the file can be written.
 const tryAfter = 5 * time.Second
-
-// Writable returns why the file cannot be written, as far as the latest write or a look
-// at the file and its directory has shown. It returns nil if the file can be written, or
-// is not to be written. It never waits for a write.
-func (s *Store) Writable() error {
-	for _, f := range *s.all.Load() {
-		if err := f.failure.Load(); err != nil {
-			return *err
-		}
-	}
-	return nil
-}
 
 // noteWrite records the outcome of a write, or of tryWrite.
 func (t *target) noteWrite(err error) {
@@ -56,17 +45,6 @@ func (t *target) lookWritable() {
 	err := t.tryWrite()
 	if t.noteWrite(err); err != nil && !failed && t.failure.Load() != nil {
 		t.o.Log.Error(err.Error())
-	}
-}
-
-// noteHeld makes Writable return what prevented the writes that have waited in vain.
-func (s *Store) noteHeld() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.files {
-		if err := f.held; err != nil {
-			f.failure.Store(&err)
-		}
 	}
 }
 
@@ -125,4 +103,84 @@ func (t *target) tryWrite() error {
 		}
 	}
 	return t.refuse(disk.Cause(err))
+}
+
+// probe sets the mode that the directory and the file allow.
+func (t *target) probe() {
+	err := t.probeDir(0)
+	switch {
+	case err != nil:
+		t.probeFile(err)
+	case t.o.sys.IsMount(t.real):
+		t.probeFile(errors.New("it is a mount point"))
+	}
+	info, err := t.stat(t.real)
+	if err == nil && disk.Links(info) > 1 && !t.isInPlace() && t.canWrite() {
+		t.warn("%s has %d names (hard links): the first write leaves the others with the old content", t.path, disk.Links(info))
+	}
+	if err == nil && disk.Links(info) == 0 {
+		t.warn("%v", errDetached)
+	}
+	t.o.Log.Debug("probed "+t.path, "writes", string(t.mode))
+}
+
+// probeDir tests with two scratch files whether the file can be replaced, and whether
+// the disk has room for another document of that size.
+func (t *target) probeDir(room int64) error {
+	a, b := t.dotFile(".probe-a"), t.dotFile(".probe-b")
+	blocks := t.o.sys.OpenBlocks
+	for _, p := range []string{a, b} {
+		if blocks && p == b {
+			break // it is for the swap, which no such system has
+		}
+		t.o.sys.Remove(p) // of a start that was killed
+		f, err := t.o.sys.Open(p, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if blocks && isAny(err, disk.ErrHeld, fs.ErrExist) {
+			break // another program has it open, so it could be created
+		}
+		if err != nil {
+			return err
+		}
+		defer t.discard(p)
+		defer t.o.sys.Close(f)
+		if p == a && room > 0 {
+			if err := t.o.sys.Reserve(f, room); err != nil {
+				return err
+			}
+		}
+		if err := t.copyOwner(f); err != nil {
+			return errors.New(cmp.Or(t.ownerAdvice(), "its owner cannot be kept"))
+		}
+	}
+	if blocks {
+		t.use(moveAside)
+		return nil
+	}
+	if t.mode == moveAside {
+		return nil // it has been logged
+	}
+	t.use(swap)
+	if err := t.o.sys.Exchange(a, b); err != nil {
+		t.use(moveAside)
+		t.o.Log.Warn("this file system cannot swap two files: "+t.path+" is missing for microseconds during each write", "cause", disk.Cause(err))
+	}
+	return nil
+}
+
+// probeFile tests whether a file that cannot be replaced, because of why, can be
+// written.
+func (t *target) probeFile(why error) {
+	f, err := t.o.sys.Open(t.real, os.O_RDWR, 0)
+	if err == nil {
+		t.o.sys.Close(f)
+		t.use(inPlace)
+		t.warn("%s is written in place, because it cannot be replaced: %v", t.path, disk.Cause(why))
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = why
+	}
+	t.readOnly = t.refuse(err)
+	t.use(readOnly)
+	t.warn("%v", t.readOnly)
 }
