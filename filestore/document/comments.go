@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"pickup/internal/rawjson"
 )
 
 // An anchor is what a comment belongs to: an item that it precedes, or an item or
@@ -157,24 +155,4 @@ func (s style) layComments(gap []byte, trail, lead []string, last bool) []byte {
 	}
 	b.Write(gap[scan.last:])
 	return b.Bytes()
-}
-
-// commentsIn returns the comments of a text.
-func commentsIn(text []byte) (all []string) {
-	if bytes.IndexByte(text, '/') < 0 {
-		return nil
-	}
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '"':
-			i = rawjson.SkipString(text, i)
-		case '/':
-			end := rawjson.SkipComment(text, i)
-			all = append(all, strings.TrimRight(string(text[i:end]), " \t\r"))
-			i = end
-		default:
-			i++
-		}
-	}
-	return all
 }

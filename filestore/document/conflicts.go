@@ -13,18 +13,19 @@ import (
 // maxConflicts is the number of differences that explainConflicts names.
 const maxConflicts = 20
 
-// explainConflicts describes the merge conflicts in a text of d with git's markers: by record
-// and field, with both values, if both sides of the text parse. It returns "" if the text
-// has no markers.
-func explainConflicts(data []byte, d *Document) string {
+// explainConflicts describes the merge conflicts in data, a text with git's markers: by record
+// and field, with both values, if both sides parse. It returns "" for a text without markers.
+// See ParseMember for the parameters.
+func explainConflicts(only string, data []byte, idMember func(collection string) string) string {
 	texts, labels, n := splitConflicts(data)
 	if n == 0 {
 		return ""
 	}
 	var found []string
-	ours, err := ParseMember(d.only, "", texts[0], d.idMember, nil)
-	if theirs, other := ParseMember(d.only, "", texts[1], d.idMember, nil); err == nil && other == nil {
-		compare(nil, ours.list(), theirs.list(), func(path []string, a, b *item) {
+	ours := parse(only, texts[0], idMember, nil)
+	theirs := parse(only, texts[1], idMember, nil)
+	if ours != nil && theirs != nil {
+		compare(nil, ours.memberList(), theirs.memberList(), func(path []string, a, b *item) {
 			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)", strings.Join(path, "/"), show(a), labels[0], show(b), labels[1]))
 		})
 	}

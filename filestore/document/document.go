@@ -179,22 +179,6 @@ func (d *Document) Size() int64 { return d.length }
 // Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
-// KeyedBy returns the document with other members as the ids of its elements.
-func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
-	for _, m := range d.members {
-		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
-			again, err := ParseMember(d.only, "", d.Bytes(), idMember, nil)
-			if err != nil {
-				return d // never: the document is one that has been parsed
-			}
-			return again
-		}
-	}
-	n := *d
-	n.idMember = idMember
-	return &n
-}
-
 // Runs are the parts of a text that are contiguous in memory. A document that was
 // never edited is one run.
 type Runs [][]byte
@@ -292,3 +276,13 @@ func (r *Runs) add(b []byte) {
 func follows(a, b []byte) bool {
 	return len(a) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
+
+// sample returns a short array with the layout of a.
+func (a *array) sample() []byte {
+	l := a.end(4)
+	l.items[0].gap = a.first().before()
+	return l.text()
+}
+
+// hasUnreachable reports whether the member has elements that no URL reaches.
+func (m *member) hasUnreachable() bool { return m.array != nil && m.array.unreachable > 0 }

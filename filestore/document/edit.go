@@ -334,10 +334,3 @@ func (d *Document) examplesOf(m *member, open byte) examples {
 		return values
 	}
 }
-
-// sample returns a short array with the layout of a.
-func (a *array) sample() []byte {
-	l := a.end(4)
-	l.items[0].gap = a.first().before()
-	return l.text()
-}

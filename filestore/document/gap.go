@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"pickup/internal/rawjson"
 )
@@ -210,50 +211,6 @@ func gapInFront(gap, sep []byte) (before, after []byte) {
 
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// evidence is how many neighbours show how to lay out a new item.
-const evidence = 16
-
-// separator returns the gap that a person would put before the next item of l,
-// which is not empty. s.space follows the comma if no gap shows what does.
-func (l *list) separator(s style) []byte {
-	// Prefer the nearest separator. With line breaks, prefer the one with the
-	// fewest: a blank line may begin a group.
-	var broken, joined []byte
-	var rows []int // number of items on each line
-	from := max(0, len(l.items)-evidence)
-	for i, it := range l.items[from:] {
-		g := withoutComments(it.gap)
-		n := breaks(g)
-		if i == 0 || n > 0 {
-			rows = append(rows, 0)
-		}
-		rows[len(rows)-1]++
-		switch {
-		case from+i == 0: // it follows the bracket
-		case n == 0:
-			joined = g
-		case broken == nil || n <= breaks(broken):
-			broken = g
-		}
-	}
-	switch {
-	case joined == nil && broken == nil:
-		if first := withoutComments(l.items[0].gap); breaks(first) > 0 {
-			return concat([]byte(","), lastBreak(first))
-		}
-		return []byte("," + s.space)
-	case broken == nil:
-		return joined
-	case joined == nil:
-		return broken
-	}
-	// Several items share a line: fill the last one up to those before.
-	if n := len(rows); n > 1 && rows[n-1] < rows[n-2] && (n == 2 || rows[n-2] == rows[n-3]) {
-		return joined
-	}
-	return broken
-}
-
 // lastBreak returns the last line break of a gap and the indentation after it.
 func lastBreak(gap []byte) []byte { return gap[scanGap(gap).last:] }
 
@@ -295,4 +252,24 @@ func withoutComments(gap []byte) []byte {
 		}
 	}
 	return out
+}
+
+// commentsIn returns the comments of a text.
+func commentsIn(text []byte) (all []string) {
+	if bytes.IndexByte(text, '/') < 0 {
+		return nil
+	}
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			i = rawjson.SkipString(text, i)
+		case '/':
+			end := rawjson.SkipComment(text, i)
+			all = append(all, strings.TrimRight(string(text[i:end]), " \t\r"))
+			i = end
+		default:
+			i++
+		}
+	}
+	return all
 }

@@ -109,7 +109,7 @@ func (s style) layoutWithout(l *list, values [][]byte) style {
 		s.flat = s.flatElsewhere(l)
 	}
 	if s.flat && !padded {
-		for m := range s.elsewhere() {
+		for m := range s.elsewhere {
 			if m.open == '{' && m.oneLine() {
 				return s.spacedLike(m)
 			}
@@ -132,7 +132,7 @@ func (s style) spacedLike(m *list) style {
 func (s style) flatElsewhere(l *list) bool {
 	var like *list
 	n, stringified := 0, s.stringified
-	for m, inLine := range s.elsewhere() {
+	for m, inLine := range s.elsewhere {
 		stringified = stringified && m.spread()
 		if inLine || !m.sameKind(l) {
 			continue
@@ -176,14 +176,6 @@ func (s style) model(open byte) *list {
 	items := []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}
 	return &list{open: open, items: items, tail: end}
 }
-
-// setColon replaces what is between the name and the value.
-func (it *item) setColon(colon []byte) {
-	it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon)
-}
-
-// colon returns the text between a member's name and its value, without comments.
-func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }
 
 // examples returns values that have the role of a value to lay out, the nearest
 // first, at most maxExamples.
@@ -232,4 +224,48 @@ func (ex examples) elements(l *list, before, after int) examples {
 		}
 		return values
 	}
+}
+
+// evidence is how many neighbours show how to lay out a new item.
+const evidence = 16
+
+// separator returns the gap that a person would put before the next item of l,
+// which is not empty. s.space follows the comma if no gap shows what does.
+func (l *list) separator(s style) []byte {
+	// Prefer the nearest separator. With line breaks, prefer the one with the
+	// fewest: a blank line may begin a group.
+	var broken, joined []byte
+	var rows []int // number of items on each line
+	from := max(0, len(l.items)-evidence)
+	for i, it := range l.items[from:] {
+		g := withoutComments(it.gap)
+		n := breaks(g)
+		if i == 0 || n > 0 {
+			rows = append(rows, 0)
+		}
+		rows[len(rows)-1]++
+		switch {
+		case from+i == 0: // it follows the bracket
+		case n == 0:
+			joined = g
+		case broken == nil || n <= breaks(broken):
+			broken = g
+		}
+	}
+	switch {
+	case joined == nil && broken == nil:
+		if first := withoutComments(l.items[0].gap); breaks(first) > 0 {
+			return concat([]byte(","), lastBreak(first))
+		}
+		return []byte("," + s.space)
+	case broken == nil:
+		return joined
+	case joined == nil:
+		return broken
+	}
+	// Several items share a line: fill the last one up to those before.
+	if n := len(rows); n > 1 && rows[n-1] < rows[n-2] && (n == 2 || rows[n-2] == rows[n-3]) {
+		return joined
+	}
+	return broken
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"pickup/internal/rawjson"
 )
 
@@ -19,11 +21,11 @@ type list struct {
 
 // An item of a list with the gap before it.
 type item struct {
-	gap   []byte
-	label []byte // of a member: the quoted name up to the value, with the colon
-	key   string // for Merge: the name of a member, the id of an element
-	value []byte
-	array *array // for Merge: the value, if it is a top-level array
+	gap      []byte
+	label    []byte // of a member: the quoted name up to the value, with the colon
+	key      string // for Merge: the name of a member, the id of an element
+	value    []byte
+	elements func() *list // for Merge: of a top-level array
 }
 
 // name returns the name of a member, nil for an element.
@@ -185,50 +187,6 @@ func (l *list) comments() int {
 	return n
 }
 
-// push appends an item, sets its gap and returns it. sep is the separator to
-// use before items that are pushed later, or nil if there are none. s is the
-// style for the first item of an empty list.
-func (l *list) push(it item, s style, sep []byte) *item {
-	switch {
-	case len(l.items) == 0 && sep == nil:
-		first, end := s.brackets(l.open)
-		it.gap, l.tail = s.fill(l.tail, first, end)
-	case len(l.items) == 0:
-		it.gap, l.tail = gapInFront(l.tail, sep)
-	case sep == nil:
-		it.gap, l.tail = splitGap(l.tail, l.separator(s))
-	default:
-		it.gap, l.tail = splitGap(l.tail, sep)
-	}
-	l.items = append(l.items, it)
-	return &l.items[len(l.items)-1]
-}
-
-// insert adds items before the items of l at their index, or at the end, and calls
-// lay for each when it has its gap.
-func (l *list) insert(added map[int][]item, s style, lay func(it *item)) {
-	var sep []byte
-	if len(l.items) > 0 {
-		sep = l.separator(s)
-	}
-	grown := &list{open: l.open, tail: *l.gap(0)}
-	for i := 0; ; i++ {
-		if i == len(l.items) {
-			sep = nil
-		}
-		for _, it := range added[i] {
-			lay(grown.push(it, s, sep))
-		}
-		if i == len(l.items) {
-			break
-		}
-		it := l.items[i]
-		it.gap, grown.tail = grown.tail, *l.gap(i + 1)
-		grown.items = append(grown.items, it)
-	}
-	*l = *grown
-}
-
 // remove removes the items for which gone returns true; i is where they were.
 func (l *list) remove(gone func(i int) bool) {
 	n := len(l.items)
@@ -242,4 +200,21 @@ func (l *list) remove(gone func(i int) bool) {
 		*after = joinGaps(it.gap, *after, len(kept) == 0, i == n-1)
 	}
 	l.items = kept
+}
+
+// colon returns the text between a member's name and its value, without comments.
+func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }
+
+// setColon replaces what is between the name and the value.
+func (it *item) setColon(colon []byte) {
+	it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon)
+}
+
+// values returns the values of the items as plain JSON.
+func (l *list) values() []jsontext.Value {
+	values := make([]jsontext.Value, len(l.items))
+	for i, it := range l.items {
+		values[i] = plain(it.value)
+	}
+	return values
 }

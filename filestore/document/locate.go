@@ -45,9 +45,6 @@ func (d *Document) Unreachable() (found []storage.UnreachableElement) {
 	return found
 }
 
-// hasUnreachable reports whether the member has elements that no URL reaches.
-func (m *member) hasUnreachable() bool { return m.array != nil && m.array.unreachable > 0 }
-
 // why returns why no URL reaches the element v of a collection whose ids are in
 // the member called name. line is where the element with its id is, if there is one.
 func why(collection, name string, v []byte, line int) string {

@@ -17,7 +17,7 @@ func (m *Merged) Marked(size int) []byte {
 		t.whole[rawjson.Pointer(c.Path...)] = len(c.Path) == 2
 	}
 	t.write(m.Ours.head, m.Theirs.head)
-	t.items(nil, m.Ours.list(), m.Theirs.list())
+	t.items(nil, m.Ours.memberList(), m.Theirs.memberList())
 	t.write(m.Ours.foot, m.Theirs.foot)
 	t.end()
 	return t.out.Bytes()

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
 )
 
@@ -126,13 +124,4 @@ func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
 		i++
 	})
 	return true
-}
-
-// values returns the values of the items as plain JSON.
-func (l *list) values() []jsontext.Value {
-	values := make([]jsontext.Value, len(l.items))
-	for i, it := range l.items {
-		values[i] = plain(it.value)
-	}
-	return values
 }

@@ -21,8 +21,8 @@ type listMerge struct {
 	known    map[string]int // the number of comments of the base by their texts
 }
 
-// list merges lists whose items have keys.
-func (m *merger) list(path []string, base, ours, theirs *list, s style) []byte {
+// mergeLists merges lists whose items have keys.
+func (m *merger) mergeLists(path []string, base, ours, theirs *list, s style) []byte {
 	l := &listMerge{merger: m, path: path, base: base, ours: ours, theirs: theirs}
 	l.chooseOrder()
 	l.comments.base = base.owned()
@@ -55,7 +55,7 @@ func (l *listMerge) chooseOrder() {
 		l.keepsTheirs = l.relaid || theirsMoved
 	} else if theirsMoved && l.ours.open == '[' && !slices.Equal(theirs, ours) {
 		l.conflict(l.path, "both changed the order", nil, nil)
-		l.keepsTheirs = l.merger.theirs
+		l.keepsTheirs = l.theirsWin
 	}
 	l.kept, l.other = l.ours, l.theirs
 	if l.keepsTheirs {

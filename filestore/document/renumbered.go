@@ -18,9 +18,9 @@ const maxAlike = 100
 // d, with a sentence that says so. Another record that is new or changed has more of the
 // old fields than the one with the old id, or that one has none of them.
 func moved(base, d *Document) map[string]string {
-	all, old := make(map[string]string), base.list()
-	for _, it := range d.list().items {
-		if was := old.item(it.key); was != nil && was.array != nil && it.array != nil {
+	all, old := make(map[string]string), base.memberList()
+	for _, it := range d.memberList().items {
+		if was := old.item(it.key); was != nil && was.elements != nil && it.elements != nil {
 			for id, now := range movedIDs(d.idMember(it.key), was.list(), it.list()) {
 				all[rawjson.Pointer(it.key, id)] = it.key + "/" + now + " looks more like what it was: was it renumbered?"
 				if id == now {

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
 )
 
@@ -20,9 +19,11 @@ type style struct {
 
 	idMember string // with the ids, if the list is a collection
 
-	doc         *Document // shows how lists elsewhere are laid out, if it is not nil
-	member      *member   // the member of doc that the value is part of
-	stringified bool      // the top level is as JSON.stringify(db, null, 2) writes it
+	stringified bool // the top level is as JSON.stringify(db, null, 2) writes it
+
+	// elsewhere yields lists of the file to imitate. The second value reports that a list does
+	// not show how lists elsewhere are laid out: it is a record, or in a list on one line.
+	elsewhere iter.Seq2[*list, bool]
 }
 
 // deepLevel is the depth from which values are written without layout and, if more than
@@ -115,107 +116,4 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 		return concat(head, []byte(s.nl+indentation(head))), end
 	}
 	return concat(head, lastBreak(first)), end
-}
-
-// styleIn returns the style of items in the value of m.
-func (d *Document) styleIn(m *member) style {
-	s := d.style.at(m.gap, d.style.flat)
-	s.doc, s.member = d, m
-	s.stringified = d.strict && !s.flat && s.unit == "  " && s.colon == ": "
-	return s
-}
-
-// maxScan is how many bytes of a file may be read to see how it lays out lists.
-const maxScan = 256 << 10
-
-// elsewhere returns the lists of the file that are not empty, those of the member first,
-// and whether each is just one of the records or in a list on one line: then it does not
-// show how lists elsewhere are laid out.
-func (s style) elsewhere() iter.Seq2[*list, bool] {
-	return func(yield func(*list, bool) bool) {
-		if s.doc == nil {
-			return
-		}
-		left := maxScan
-		for _, m := range append([]*member{s.member}, s.doc.members...) {
-			for v, inLine := range m.values(s.doc.style.flat) {
-				if !walkLists(v, inLine, 0, yield) {
-					return
-				}
-				if left -= len(v); left < 0 {
-					return
-				}
-			}
-		}
-	}
-}
-
-// values returns the values that elsewhere walks through: the elements of an array, or the
-// value itself. An array of scalars is one value, and like a list in a list on one line
-// if flat is set.
-func (m *member) values(flat bool) iter.Seq2[[]byte, bool] {
-	return func(yield func([]byte, bool) bool) {
-		if m.array == nil {
-			yield(m.value, true)
-			return
-		}
-		for _, e := range m.array.elems.All() {
-			if c := e.value()[0]; c != '{' && c != '[' {
-				yield(m.array.sample(), flat)
-				return
-			}
-			if !yield(e.value(), true) {
-				return
-			}
-		}
-	}
-}
-
-// walkLists calls yield for v, if it is a list that is not empty, and for the lists in v,
-// until yield returns false.
-func walkLists(v []byte, inLine bool, depth int, yield func(*list, bool) bool) bool {
-	l := cutList(v)
-	if len(l.items) == 0 || depth == deepLevel {
-		return true
-	}
-	if !yield(l, inLine) {
-		return false
-	}
-	flat := l.oneLine()
-	for _, it := range l.items {
-		if !walkLists(it.value, flat, depth+1, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// styleOf returns the style of the top level of d, whose text is data.
-func styleOf(d *Document, data []byte) style {
-	s := style{nl: "\n", unit: "  ", colon: ": ", space: " "}
-	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
-		s.nl = "\r\n"
-	}
-	s = s.in(d.top())
-	s.unit = cmp.Or(unitOf(d), s.unit)
-	return s
-}
-
-// unitOf returns the indentation of the first member, or of the first record or
-// comment that has one.
-func unitOf(d *Document) (unit string) {
-	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
-		return indentation(d.tail[:scan.end])
-	}
-	for _, m := range d.members {
-		if gap := withoutComments(m.gap); unit == "" && breaks(gap) > 0 {
-			unit = indentation(gap)
-		}
-	}
-	for _, m := range d.members {
-		if unit == "" && m.array != nil && m.array.elems.Len() > 0 {
-			unit = indentation(withoutComments(m.array.first().before()))
-		}
-	}
-	return unit
 }

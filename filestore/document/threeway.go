@@ -3,11 +3,11 @@ package document
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 )
 
 // A Merged is what Merge makes of two edits of a document. Without conflicts Ours and
@@ -45,68 +45,77 @@ func (c Conflict) String() string {
 // edits cannot be merged by record.
 func Merge(base, ours, theirs *Document) (*Merged, error) {
 	base, theirs = base.KeyedBy(ours.idMember), theirs.KeyedBy(ours.idMember)
-	same := func(a, b *Document) bool { return a.length == b.length && bytes.Equal(a.Bytes(), b.Bytes()) }
-	if edited, ok := pick(same, base, ours, theirs); ok {
+	if edited, ok := pick(sameBytes, base, ours, theirs); ok {
 		return &Merged{Ours: edited, Theirs: edited}, nil
 	}
-	docs, nl := [3]*Document{base, ours, theirs}, ""
-	if o, t := ours.style.nl, theirs.style.nl; o != t || o != base.style.nl {
-		nl, _ = pick(func(a, b string) bool { return a == b }, base.style.nl, o, t)
-		for i, d := range docs {
-			var err error
-			if docs[i], err = ParseMember(d.only, "", bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n")), ours.idMember, nil); err != nil {
-				return nil, err
-			}
-		}
+	m := &merger{baseDoc: base, ourDoc: ours, theirDoc: theirs}
+	m.unifyLineBreaks()
+	m.moved = [2]map[string]string{moved(m.baseDoc, m.ourDoc), moved(m.baseDoc, m.theirDoc)}
+
+	out := &Merged{Ours: m.mergeDocuments(), Conflicts: m.conflicts, Moved: m.moved}
+	out.Theirs = out.Ours
+	if len(out.Conflicts) > 0 {
+		m.theirsWin = true
+		out.Theirs = m.mergeDocuments()
 	}
-	out := &Merged{Moved: [2]map[string]string{moved(docs[0], docs[1]), moved(docs[0], docs[2])}}
-	m := &merger{docs: docs, nl: nl, moved: out.Moved}
-	var err error
-	if out.Ours, out.Conflicts, err = m.merge(false); err != nil || len(out.Conflicts) == 0 {
-		out.Theirs = out.Ours
-		return out, err
+	if out.Ours == nil || out.Theirs == nil {
+		return nil, errors.New("the merged text would not be valid JSON")
 	}
-	out.Theirs, _, err = m.merge(true)
-	return out, err
+	return out, nil
+}
+
+func sameBytes(a, b *Document) bool {
+	return a.length == b.length && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
 // A merger merges two edits.
 type merger struct {
-	docs      [3]*Document // base, ours, theirs; they have the same line breaks
-	nl        string       // the line break of the result, if it is another one
-	theirs    bool         // decides conflicts
-	relaid    bool         // theirs has another layout than base, and ours has not
-	lay       bool         // ours and theirs have different layouts
+	baseDoc, ourDoc, theirDoc *Document // with the same line breaks
+
+	nl        string // the line break of the result, if it is another one
+	theirsWin bool   // the conflicts
+	relaid    bool   // theirs has another layout than base, and ours has not
+	lay       bool   // ours and theirs have different layouts
 	conflicts []Conflict
-	moved     [2]map[string]string
+	moved     [2]map[string]string // see Merged
 }
 
-// merge merges the documents, with their side of each conflict if theirs is set.
-func (m *merger) merge(theirs bool) (*Document, []Conflict, error) {
-	b, o, t := m.docs[0], m.docs[1], m.docs[2]
-	m.theirs, m.conflicts = theirs, nil
-	m.lay = o.layout() != t.layout()
-	m.relaid = m.lay && o.layout() == b.layout()
-	text := m.list(nil, b.list(), o.list(), t.list(), o.style)
+// unifyLineBreaks gives the documents the same line breaks. The result gets those of the edit
+// that changed them.
+func (m *merger) unifyLineBreaks() {
+	base, ours, theirs := m.baseDoc.style.nl, m.ourDoc.style.nl, m.theirDoc.style.nl
+	if base == ours && base == theirs {
+		return
+	}
+	m.nl = theirs
+	if base == theirs {
+		m.nl = ours
+	}
+	idMember := m.ourDoc.idMember
+	for _, d := range []**Document{&m.baseDoc, &m.ourDoc, &m.theirDoc} {
+		text := bytes.ReplaceAll((*d).Bytes(), []byte("\r\n"), []byte("\n"))
+		*d = parse((*d).only, text, idMember, nil)
+	}
+}
+
+// mergeDocuments returns the merged document, or nil if the text is not valid.
+func (m *merger) mergeDocuments() *Document {
+	base, ours, theirs := m.baseDoc, m.ourDoc, m.theirDoc
+	m.conflicts = nil
+	m.lay = ours.layout() != theirs.layout()
+	m.relaid = m.lay && ours.layout() == base.layout()
+
+	s := ours.style
+	s.elsewhere = func(yield func(*list, bool) bool) {} // both sides show how lists are laid out
+	text := m.mergeLists(nil, base.memberList(), ours.memberList(), theirs.memberList(), s)
 	text = concat(
-		m.around(nil, "above the database", b.head, o.head, t.head),
+		m.around(nil, "above the database", base.head, ours.head, theirs.head),
 		text[1:len(text)-1], // without braces
-		m.around(nil, "below the database", b.foot, o.foot, t.foot))
+		m.around(nil, "below the database", base.foot, ours.foot, theirs.foot))
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}
-	doc, err := ParseMember(o.only, "", text, o.idMember, o)
-	return doc, m.conflicts, err
-}
-
-// list returns the top level of the document as a list.
-func (d *Document) list() *list {
-	l := d.top()
-	for i, m := range d.members {
-		it := &l.items[i]
-		it.key, it.value, it.array = m.name, m.text(), m.array
-	}
-	return l
+	return parse(ours.only, text, ours.idMember, ours)
 }
 
 // layout describes how the first records are indented.
@@ -127,18 +136,10 @@ func (d *Document) layout() string {
 // conflict notes a conflict and returns the side that the merger decides for.
 func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []byte {
 	m.conflicts = append(m.conflicts, Conflict{slices.Clone(path), detail})
-	if m.theirs {
+	if m.theirsWin {
 		return theirs
 	}
 	return ours
-}
-
-// pick returns what an edit made of b if only one changed it, or both made the same.
-func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
-	if same(b, t) || same(o, t) {
-		return o, true
-	}
-	return t, same(b, o)
 }
 
 // around merges a text with comments around a value, which has a bracket or a name, too.
@@ -163,7 +164,7 @@ func (m *merger) value(path []string, base, ours, theirs *item, s style) []byte 
 	}
 	keyed := ourList.mixes(theirList) && ourList.mixes(baseList)
 	if s.level <= deepLevel && (keyed || base.value != nil && keyElements(baseList, ourList, theirList)) {
-		return m.list(path, baseList, ourList, theirList, s)
+		return m.mergeLists(path, baseList, ourList, theirList, s)
 	}
 	if edited, ok := pick(sameText, base.value, ours.value, theirs.value); ok {
 		return edited
@@ -172,38 +173,6 @@ func (m *merger) value(path []string, base, ours, theirs *item, s style) []byte 
 		return ours.value
 	}
 	return m.conflict(path, "both changed it", ours.value, theirs.value)
-}
-
-// list returns the value of an item as a list. The keys of its items are names, or the
-// ids of elements.
-func (it *item) list() *list {
-	if it.array != nil {
-		return it.array.list()
-	}
-	l := cutList(it.value)
-	l.keyed = true
-	ids := storage.NewKeys("id")
-	for i := range l.items {
-		it := &l.items[i]
-		if l.open == '{' {
-			it.key = string(it.name())
-			continue
-		}
-		it.key = ids.Next(plain(it.value))
-		l.keyed = l.keyed && !storage.IsPositionKey(it.key)
-	}
-	return l
-}
-
-// mixes reports whether a merge can take items from both lists, by their keys.
-func (l *list) mixes(o *list) bool { return l.open != 0 && l.open == o.open && l.keyed && o.keyed }
-
-func (a *array) list() *list {
-	l := &list{open: '[', keyed: a.unreachable == 0, items: make([]item, 0, a.elems.Len()), tail: a.tail}
-	for _, e := range a.elems.All() {
-		l.items = append(l.items, item{gap: e.before(), key: e.key, value: e.value()})
-	}
-	return l
 }
 
 // movedTo says what id a record seems to have now on either side, "" if it is the same.
@@ -219,17 +188,5 @@ func (m *merger) deleted(path []string, byTheirs bool) bool {
 		detail = "ours changed it, theirs deleted it"
 	}
 	m.conflict(path, detail, nil, nil)
-	return m.theirs == byTheirs
-}
-
-// sameText reports whether two values are the same but for white space and trailing
-// commas. Comments count.
-func sameText(a, b []byte) bool {
-	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
-}
-
-// equal reports whether two values are equal but for their spelling and the order of
-// fields. Comments count.
-func equal(a, b []byte) bool {
-	return sameText(a, b) || slices.Equal(commentsIn(a), commentsIn(b)) && rawjson.Equal(plain(a), plain(b))
+	return m.theirsWin == byTheirs
 }

@@ -419,7 +419,7 @@ func checkOrder(name string, b, o, t, merged *Document) error {
 		if at < 0 {
 			return nil
 		}
-		lists[i] = d.members[at].array.list()
+		lists[i] = d.members[at].array.elementList()
 	}
 	common := func(i int) (names []string) {
 		for _, it := range lists[i].items {

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"pickup/internal/rawjson"
@@ -60,3 +61,26 @@ var byteOrderMark = []byte("\ufeff")
 // plain returns value with its comments and trailing commas blanked, or value
 // itself if it has none.
 func plain(value []byte) []byte { return rawjson.Blanked(value) }
+
+// deepest is how deep a file may be nested: as deep as jsontext allows.
+const deepest = 10_000
+
+// pick returns what an edit made of b if only one changed it, or both made the same.
+func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
+	if same(b, t) || same(o, t) {
+		return o, true
+	}
+	return t, same(b, o)
+}
+
+// sameText reports whether two values are the same but for white space and trailing
+// commas. Comments count.
+func sameText(a, b []byte) bool {
+	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
+}
+
+// equal reports whether two values are equal but for their spelling and the order of
+// fields. Comments count.
+func equal(a, b []byte) bool {
+	return sameText(a, b) || slices.Equal(commentsIn(a), commentsIn(b)) && rawjson.Equal(plain(a), plain(b))
+}

@@ -1,0 +1,162 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"unicode/utf8"
+)
+
+// parse is ParseMember without an explanation of errors: it returns nil if data is not valid.
+func parse(only string, data []byte, idMember func(collection string) string, before *Document) *Document {
+	d := &Document{idMember: idMember, only: only, length: int64(len(data)), most: int64(len(data))}
+	// Most files are plain JSON, which needs no blanked copy.
+	c := newParser(data, data)
+	c.editOf(before)
+	d.strict = d.cut(c)
+	if !d.strict {
+		text := plain(data)
+		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
+			return nil
+		}
+	}
+	d.style = styleOf(d, data)
+	d.escaped = isEscaped(data)
+	return d
+}
+
+// KeyedBy returns the document with the ids of its elements in other fields.
+func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
+	for _, m := range d.members {
+		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
+			return parse(d.only, d.Bytes(), idMember, nil)
+		}
+	}
+	n := *d
+	n.idMember = idMember
+	return &n
+}
+
+// cut fills d with the slices that c finds. It reports false if the text is not a
+// JSON object or, for one member, a value.
+func (d *Document) cut(c *parser) bool {
+	defer c.abandon()
+	data := c.data
+	d.members = nil
+	if d.only != "" {
+		return d.cutOnly(c)
+	}
+	if c.space(); !c.take('{') {
+		return false
+	}
+	d.head = data[:c.at]
+	names := make(map[string]bool)
+	end := c.at // of the last member
+	for c.space(); !c.take('}'); c.space() {
+		if len(d.members) > 0 {
+			if !c.take(',') {
+				return false
+			}
+			c.space()
+		}
+		m := &member{gap: data[end:c.at]}
+		start := c.at
+		var ok bool
+		if m.name, ok = c.name(); !ok || names[m.name] {
+			return false
+		}
+		names[m.name] = true
+		if c.space(); !c.take(':') {
+			return false
+		}
+		c.space()
+		m.label = data[start:c.at]
+		if !d.cutValue(c, m) {
+			return false
+		}
+		end = c.at
+	}
+	d.tail = data[end : c.at-1]
+	d.foot = data[c.at-1:]
+	return d.finish(c)
+}
+
+// cutOnly is cut for a document of one member.
+func (d *Document) cutOnly(c *parser) bool {
+	d.head = c.data[:len(c.data)-len(bytes.TrimPrefix(c.data, byteOrderMark))]
+	if c.space(); c.at < len(d.head) || !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
+		return false
+	}
+	d.tail = c.data[c.at:]
+	return d.finish(c)
+}
+
+// cutValue adds m with the value that c finds.
+func (d *Document) cutValue(c *parser, m *member) bool {
+	d.members = append(d.members, m)
+	return m.cut(c, d.idMember(m.name))
+}
+
+// cut sets the value of m to what c finds.
+func (m *member) cut(c *parser, idMember string) bool {
+	start := c.at
+	if c.peek() == '[' {
+		m.array = &array{}
+		return c.array(m.array, idMember, c.reuseOf(m.name, idMember))
+	}
+	ok := c.value(deepest-1) && c.valid(start)
+	m.value = c.data[start:c.at]
+	return ok
+}
+
+// finish ends cut: the rest of the text must be white space.
+func (d *Document) finish(c *parser) bool {
+	if c.space(); c.at < len(c.plain) || !c.finish() {
+		return false
+	}
+	if c.mostlyReused() {
+		d.most = max(d.most, c.before.most)
+		d.detach()
+	}
+	return true
+}
+
+// detach copies everything but the elements, which share the old text.
+func (d *Document) detach() {
+	own := []*[]byte{&d.head, &d.tail, &d.foot}
+	for _, m := range d.members {
+		own = append(own, &m.gap, &m.label, &m.value)
+		if a := m.array; a != nil {
+			own = append(own, &a.head, &a.tail, &a.foot)
+		}
+	}
+	for _, b := range own {
+		*b = bytes.Clone(*b)
+	}
+}
+
+// parse sets the value of m, given its valid text.
+func (m *member) parse(text []byte, idMember string) error {
+	m.value, m.array = nil, nil
+	c := newParser(text, plain(text))
+	defer c.abandon()
+	if !m.cut(c, idMember) || !c.finish() {
+		return errors.New("cannot parse the value")
+	}
+	return nil
+}
+
+// isEscaped reports whether data has escapes for characters that are not ASCII, and no
+// such character.
+func isEscaped(data []byte) bool {
+	found := false
+	for rest := data; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || len(rest) < i+len(`\u0000`) {
+			break
+		}
+		found = found || rest[i+1] == 'u' && (string(rest[i+2:i+4]) != "00" || rest[i+4] >= '8')
+		rest = rest[i+2:]
+	}
+	return found && !slices.ContainsFunc(data, func(c byte) bool { return c >= utf8.RuneSelf })
+}
