@@ -41,12 +41,12 @@ const (
 )
 
 // redoRecord returns the record that leads from old to next.
-func redoRecord(name string, old, next *document.Document, newSum checksum.Sum) document.Runs {
+func redoRecord(name string, old, next *document.Document, newSum checksum.Sum) [][]byte {
 	crcs := blockCRCs(old.Runs()...)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(old.Sum()), next.Size(), uint64(newSum), uint64(checksum.Of(crcs)))
 	head += redoCheck + checksum.Of([]byte(head)).String() + "\n"
-	return slices.Concat(document.Runs{[]byte(head), crcs}, next.Runs(), document.Runs{[]byte(head[len("\x00"):])})
+	return slices.Concat([][]byte{[]byte(head), crcs}, next.Runs(), [][]byte{[]byte(head[len("\x00"):])})
 }
 
 // redoSize returns the maximum length of that record.

@@ -343,7 +343,7 @@ func (s *Store) writeRecord(parts []*part) error {
 	if err != nil {
 		return err
 	}
-	record := document.Runs{append(head, '\n')}
+	record := [][]byte{append(head, '\n')}
 	for _, p := range parts {
 		if p.next != nil {
 			record = append(record, p.next.Runs()...)

@@ -161,7 +161,7 @@ func (m *member) text() []byte {
 	if m.array == nil {
 		return m.value
 	}
-	var r Runs
+	var r runs
 	m.array.visit(r.add, r.addBlock)
 	if len(r) == 1 {
 		return slices.Clip(r[0])
@@ -179,12 +179,13 @@ func (d *Document) Size() int64 { return d.length }
 // Bytes returns a copy of the text.
 func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
 
-// Runs are the parts of a text that are contiguous in memory. A document that was
-// never edited is one run.
-type Runs [][]byte
+// A runs lists the parts of a text that are contiguous in memory.
+type runs [][]byte
 
-// Runs returns the text of the document.
-func (d *Document) Runs() (r Runs) {
+// Runs returns the text of the document in the parts that are contiguous in memory. A
+// document that was never edited is one part.
+func (d *Document) Runs() [][]byte {
+	var r runs
 	d.visit(r.add, r.addBlock)
 	return r
 }
@@ -225,7 +226,7 @@ func (a *array) visit(text func([]byte), block func(*block)) {
 // A block is the text of elements that follow one another. Documents share the blocks
 // that have not changed, so that a write copies and sums only the others.
 type block struct {
-	runs Runs
+	runs runs
 	part checksum.Part
 }
 
@@ -237,29 +238,30 @@ func blockOf(memo *atomic.Pointer[any], elems iter.Seq[element]) *block {
 	if kept := memo.Load(); kept != nil {
 		return (*kept).(*block)
 	}
-	runs, size := make(Runs, 0, 32), 0 // most blocks have 32 elements
+	texts := make(runs, 0, 32) // most blocks have 32 elements
+	size := 0
 	for e := range elems {
-		runs.add(e.text)
+		texts.add(e.text)
 		size += len(e.text)
 	}
 	b := new(block)
-	if len(runs) > 1 && size <= maxJoined {
-		b.runs = Runs{bytes.Join(runs, nil)} // unlike slices.Concat it clears no memory
+	if len(texts) > 1 && size <= maxJoined {
+		b.runs = runs{bytes.Join(texts, nil)} // unlike slices.Concat it clears no memory
 	} else {
-		b.runs = slices.Clone(runs) // mostly one, of a file as it was loaded
+		b.runs = slices.Clone(texts) // mostly one, of a file as it was loaded
 	}
 	b.part = checksum.PartOf(b.runs...)
 	memo.Store(new(any(b)))
 	return b
 }
 
-func (r *Runs) addBlock(b *block) {
+func (r *runs) addBlock(b *block) {
 	for _, run := range b.runs {
 		r.add(run)
 	}
 }
 
-func (r *Runs) add(b []byte) {
+func (r *runs) add(b []byte) {
 	if len(b) == 0 {
 		return
 	}
