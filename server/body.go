@@ -207,7 +207,8 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 		case b.array && b.other == "" && (depth == 1 || kind == '[' && depth == 2):
 			b.other = string(dec.StackPointer())
 		}
-		if values++; values > maxValues {
+		values++
+		if values > maxValues {
 			return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body has more than %d values.", maxValues))
 		}
 	}
@@ -349,7 +350,8 @@ type budgetReader struct {
 
 func (r *budgetReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if r.read += int64(n); r.read > freeOfBudget {
+	r.read += int64(n)
+	if r.read > freeOfBudget {
 		if !r.request.reserve(r.read) {
 			return n, errNoMemory
 		}

@@ -54,7 +54,8 @@ func (s *responseCache) offer(tag string, body []byte) {
 }
 
 func (s *responseCache) putLocked(tag string, body []byte) {
-	if s.size += cacheEntryCost + len(body); s.young == nil || s.size > cacheSize {
+	s.size += cacheEntryCost + len(body)
+	if s.young == nil || s.size > cacheSize {
 		s.old, s.young = s.young, make(map[string][]byte)
 		s.size = cacheEntryCost + len(body)
 	}

@@ -46,7 +46,8 @@ func Handler(db *database.DB, o Options) http.Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
-	if s.metrics = o.Metrics; s.metrics == nil {
+	s.metrics = o.Metrics
+	if s.metrics == nil {
 		s.metrics = NewMetrics()
 	}
 	s.sessions = sessions{db: db, byName: make(map[string]*session), max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
@@ -121,7 +122,8 @@ func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 	p.session, p.path = cutSession(r.URL.EscapedPath())
 	path, query := p.path, r.URL.RawQuery
 	if table != nil && !rewrite.IsService(path) {
-		if path, query, _ = table.Rewrite(path, query); rewrite.IsService(path) {
+		path, query, _ = table.Rewrite(path, query)
+		if rewrite.IsService(path) {
 			path = nowhere
 		}
 	}

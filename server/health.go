@@ -60,7 +60,8 @@ func (req *request) readyzVerbose(broken error) error {
 	}
 	if broken != nil {
 		p, cause := problem.Of(broken, problem.Keeper(req.db))
-		if file = p.Detail; cause != nil {
+		file = p.Detail
+		if cause != nil {
 			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
 		}
 	}

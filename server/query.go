@@ -31,7 +31,8 @@ func (req *request) readParameters() (err error) {
 	}
 	names := make(map[string]bool)
 	for _, p := range req.parameters {
-		if names[p.Name] = true; len(names) > req.MaxTerms {
+		names[p.Name] = true
+		if len(names) > req.MaxTerms {
 			return problem.BadParameter(p.Name, fmt.Sprintf("a query may have at most %d different parameters", req.MaxTerms))
 		}
 	}

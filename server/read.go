@@ -53,7 +53,8 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
 	}
 	req.setPageHeaders(collection, result, condition)
-	if req.total = result.Total; req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
+	req.total = result.Total
+	if req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
 		result.Dialect = query.ByPage // this form takes the place of json-server's
 	}
 	return req.sendNew(media, tag, func(b []byte) ([]byte, error) {
@@ -135,7 +136,8 @@ func (req *request) read() error {
 	} else if q, _, err = req.query(req.name); err != nil {
 		return err
 	}
-	if req.quick = len(q.Embeds) == 0; !req.quick {
+	req.quick = len(q.Embeds) == 0
+	if !req.quick {
 		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
 		req.keepBody = true
 	}

@@ -34,7 +34,8 @@ func (s *server) send(c *gin.Context, status int, contentType string, body []byt
 // compresses is cached.
 func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, body []byte) {
 	h := c.Writer.Header()
-	if h["Content-Type"] = jsonTypes; contentType != openapi.JSONType {
+	h["Content-Type"] = jsonTypes
+	if contentType != openapi.JSONType {
 		h["Content-Type"] = []string{contentType}
 	}
 	if s.NoCompression || h["Content-Encoding"] != nil || !httpx.WantsGzip(c.Request, len(body)) {
@@ -202,7 +203,8 @@ func (req *request) setCacheHeaders(tag string) {
 	if !isSimulated(req.Context) {
 		h["Cache-Control"] = cacheControl
 	}
-	if h["Vary"] = vary; req.Answers != nil {
+	h["Vary"] = vary
+	if req.Answers != nil {
 		h["Vary"] = varyByPage
 	}
 	req.setTag(tag)

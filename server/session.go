@@ -121,7 +121,8 @@ func (s *sessions) leave(x *session) {
 		x.db.Wake()
 	}
 	x.used = time.Now()
-	if x.requests--; x.requests == 0 && s.byName[x.name] == x {
+	x.requests--
+	if x.requests == 0 && s.byName[x.name] == x {
 		x.idle.Reset(s.idle)
 	}
 }

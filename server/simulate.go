@@ -221,7 +221,8 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 		parameter := ""
 		if !found {
 			parameter = "_" + name
-			if value, found = twins[name]; !found {
+			value, found = twins[name]
+			if !found {
 				continue
 			}
 		}

@@ -219,7 +219,8 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, be
 	default:
 		s.Begin(snap.Rev())
 		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
-		if first = req.responses.get(key); first == nil {
+		first = req.responses.get(key)
+		if first == nil {
 			req.withBuildSlot(func() { first, err = s.Reset(snap) })
 			req.responses.offer(key, first) // many clients begin with the same state
 		}

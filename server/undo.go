@@ -34,7 +34,8 @@ func (req *request) undo() error {
 	var at since
 	if id != "" {
 		var ok bool
-		if at, ok = parseEventID(id); !ok {
+		at, ok = parseEventID(id)
+		if !ok {
 			return problem.WrongShapeAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
 		}
 		if at.run != req.db.Run() || at.rev == 0 {

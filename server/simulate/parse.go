@@ -147,7 +147,8 @@ func (p *parser) path(v jsontext.Value) error {
 	if !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?#") {
 		return fmt.Errorf("%q is not a path, as in /schedules/*", rawjson.Shorten(s))
 	}
-	if p.rule.path = nil; strings.Trim(s, "/") != "" {
+	p.rule.path = nil
+	if strings.Trim(s, "/") != "" {
 		p.rule.path = strings.Split(strings.Trim(s, "/"), "/")
 	}
 	for i, segment := range p.rule.path {

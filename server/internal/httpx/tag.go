@@ -71,7 +71,8 @@ func IsTagList(values []string) bool {
 	}
 	for _, value := range values {
 		for ok := true; strings.Trim(value, " \t,") != ""; {
-			if _, value, ok = cutTag(value); !ok {
+			_, value, ok = cutTag(value)
+			if !ok {
 				return false
 			}
 		}

@@ -67,7 +67,8 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	events := make([][]Event, len(revisions))
 	for i, r := range slices.Backward(revisions) {
 		var ok bool
-		if events[i], ok = t.Events(r); !ok {
+		events[i], ok = t.Events(r)
+		if !ok {
 			data, err := t.AppendState(nil, r.After)
 			if err != nil {
 				return nil, err

@@ -123,7 +123,8 @@ func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan str
 // moveLocked counts a stream that opens or closes. The caller has s.mu.
 func (s *Hubs) moveLocked(h *hub, path string, n int) {
 	s.open += n
-	if h.paths[path] += n; h.paths[path] == 0 {
+	h.paths[path] += n
+	if h.paths[path] == 0 {
 		delete(h.paths, path)
 	}
 	close(h.moved)
@@ -135,13 +136,15 @@ func (s *Subscription) Leave() {
 	h := s.hub
 	s.hubs.mu.Lock()
 	defer s.hubs.mu.Unlock()
-	if s.hubs.moveLocked(h, s.path, -1); len(h.paths) == 0 {
+	s.hubs.moveLocked(h, s.path, -1)
+	if len(h.paths) == 0 {
 		delete(s.hubs.hubs, h.db)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.releaseLocked(s.batch)
-	if s.group.streams--; s.group.streams == 0 {
+	s.group.streams--
+	if s.group.streams == 0 {
 		h.keepLocked(s.group, nil)
 		delete(h.groups, s.key)
 	}
@@ -191,13 +194,15 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 		}
 		if changes.Requests {
 			var latest []byte
-			if latest, number = encodeRequests(s.hubs.Requests, number); latest != nil {
+			latest, number = encodeRequests(s.hubs.Requests, number)
+			if latest != nil {
 				events = append(events, latest)
 			}
 		}
 		err = w.Send(events...)
 		clear(events) // they may be large
-		if s.sent(); err != nil {
+		s.sent()
+		if err != nil {
 			return err
 		}
 		select {
@@ -248,7 +253,8 @@ func (s *Subscription) next(events [][]byte) (_ [][]byte, more <-chan struct{}, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if s.rev = b.rev; b.data != nil {
+		s.rev = b.rev
+		if b.data != nil {
 			events = append(events, b.data)
 		}
 	}
@@ -285,7 +291,8 @@ func (h *hub) refreshLocked(status func() string) {
 		}
 	}
 	revisions, ok, more := h.db.Since(h.rev)
-	if h.more = more; !ok {
+	h.more = more
+	if !ok {
 		h.rev = h.db.Snapshot().Rev()
 	} else if n := len(revisions); n > 0 {
 		h.rev = revisions[n-1].Rev
@@ -320,7 +327,8 @@ func (h *hub) batchLocked(s *Subscription) (*batch, error) {
 // keepLocked keeps a batch, nil for none, for other streams of its group. The caller has h.mu.
 func (h *hub) keepLocked(g *group, b *batch) {
 	h.releaseLocked(g.latest)
-	if g.latest = b; b == nil || len(b.data) <= largeBatch { // a few bytes are not worth a timer
+	g.latest = b
+	if b == nil || len(b.data) <= largeBatch { // a few bytes are not worth a timer
 		return
 	}
 	b.users = 1
@@ -339,7 +347,8 @@ func (h *hub) releaseLocked(b *batch) {
 	if b == nil || b.users == 0 {
 		return
 	}
-	if b.users--; b.users == 0 {
+	b.users--
+	if b.users == 0 {
 		h.large -= len(b.data)
 	}
 }

@@ -66,7 +66,8 @@ func RedactQuery(query string) string {
 			parts[i] = name + "=" + secret.Hidden
 		case plain == "_where":
 			condition := Excerpt{text: []byte(text)}
-			if condition.redact(false); string(condition.text) != text {
+			condition.redact(false)
+			if string(condition.text) != text {
 				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
 			}
 		case mentions(text) && strings.ContainsAny(text, "=:"): // it has names and values itself

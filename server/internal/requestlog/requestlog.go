@@ -172,7 +172,8 @@ func (l *Log) wakeLocked() {
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.mu.Lock()
 	last = l.last
-	if whole = number > last || number < l.before; whole {
+	whole = number > last || number < l.before
+	if whole {
 		number = l.before
 	}
 	list = make([]*Request, 0, last-number)
