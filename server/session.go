@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -68,7 +67,7 @@ type sessions struct {
 // makeLocked begins a session. The caller has sessions.mu.
 func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
 	if len(s.byName) >= s.max {
-		return nil, problem.Retry(http.StatusServiceUnavailable, "The server has as many sessions as --max-sessions allows. End one, or try again.")
+		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
 	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), rules: new(simulate.Rules), since: s.db.Snapshot().Rev()}
 	x.db = s.db.Fork(from, s.admit)

@@ -90,7 +90,7 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 		}
 	}
 	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
-		return problem.Retry(http.StatusServiceUnavailable, fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
+		return problem.Unavailable(fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
 			simulate.MaxRules, simulate.MaxBodies>>20))
 	}
 	if replace {

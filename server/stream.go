@@ -114,7 +114,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 	}
 	place := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
 	if place == nil {
-		return problem.Retry(http.StatusServiceUnavailable, "The server has as many streams as --max-streams allows. Try again.")
+		return problem.Unavailable("The server has as many streams as --max-streams allows. Try again.")
 	}
 	place.Request = begin.request
 	begun := false

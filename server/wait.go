@@ -24,7 +24,7 @@ const maxWaiting = 1024 // requests that are delayed or held
 func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
 	if s.simulation.waiting.Add(1) > maxWaiting {
 		s.simulation.waiting.Add(-1)
-		return problem.Retry(http.StatusServiceUnavailable, "Too many requests are delayed or held. Nothing was changed.")
+		return problem.Unavailable("Too many requests are delayed or held. Nothing was changed.")
 	}
 	defer s.simulation.waiting.Add(-1)
 	var ended <-chan struct{}
@@ -47,9 +47,9 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	case <-c.Request.Context().Done():
 		return context.Cause(c.Request.Context())
 	case <-ended:
-		return problem.Retry(http.StatusServiceUnavailable, "The session has ended. Nothing was changed.")
+		return problem.Unavailable("The session has ended. Nothing was changed.")
 	case <-s.Stop:
-		return problem.Retry(http.StatusServiceUnavailable, "The server is stopping. Nothing was changed.")
+		return problem.Unavailable("The server is stopping. Nothing was changed.")
 	}
 	if server, ok := c.Request.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		if server.ReadTimeout > 0 {

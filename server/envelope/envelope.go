@@ -1,5 +1,5 @@
-// Package envelope puts lists and records into the form in which an API has them, as in
-// {"data": [], "meta": {"total": 7}}, and takes bodies out of it.
+// Package envelope wraps lists and records for APIs that answer in an envelope, as in
+// {"data": [], "meta": {"total": 7}}, and unwraps the bodies of requests.
 package envelope
 
 import (
@@ -13,36 +13,36 @@ import (
 	"pickup/server/internal/httpx"
 )
 
-// A Form names the fields of an answer. The nil Form is the plain one. Names need no
+// A Form names the fields of an envelope. The nil Form has no envelope. Names must need no
 // escapes in JSON.
 type Form struct {
-	List   string // has a list; "": a list is an array
-	Total  string // the path to the number of all records, as in meta.total; "": none
-	Record string // has a record; "": a record is the answer
+	List   string // field of a list; "": a list is an array
+	Total  string // path of the number of all records, as in meta.total; "": none
+	Record string // field of a record; "": a record is the response
 }
 
-// Wrap returns the answer for v, an array or an object, in whose memory it may be. An
+// Wrap puts v, an array or an object, into the envelope. It may reuse the memory of v. An
 // array is a part of a list of total records.
 func (f *Form) Wrap(v []byte, total int) []byte {
 	if f == nil || len(v) == 0 {
 		return v
 	}
-	name, more := f.Record, ""
+	name, end := f.Record, "}"
 	if v[0] == '[' {
 		name = f.List
+		if f.Total != "" {
+			path := strings.Split(f.Total, ".")
+			end = `,"` + strings.Join(path, `":{"`) + `":` + strconv.Itoa(total) + strings.Repeat("}", len(path))
+		}
 	}
 	if name == "" {
 		return v
 	}
-	if v[0] == '[' && f.Total != "" {
-		path := strings.Split(f.Total, ".")
-		more = `,"` + strings.Join(path, `":{"`) + `":` + strconv.Itoa(total) + strings.Repeat("}", len(path)-1)
-	}
-	return append(slices.Insert(v, 0, []byte(`{"`+name+`":`)...), more+"}"...)
+	return append(slices.Insert(v, 0, []byte(`{"`+name+`":`)...), end...)
 }
 
-// Unwrap returns what is in the envelope of a body, and the pointer to it. It returns nil if
-// the body has another field or none: it is plain.
+// Unwrap returns the value in the envelope of a body, and a pointer to the value. It returns
+// nil for a body without envelope, which has no field, another field or several fields.
 func (f *Form) Unwrap(body jsontext.Value) (v jsontext.Value, pointer string) {
 	names := rawjson.MemberNames(body)
 	if f == nil || len(names) != 1 {
@@ -55,8 +55,8 @@ func (f *Form) Unwrap(body jsontext.Value) (v jsontext.Value, pointer string) {
 	return nil, ""
 }
 
-// Tag returns the entity tag of an answer in the form from its plain one: its bytes are
-// other bytes, as a compressed answer has.
+// Tag returns the entity tag of a response in the envelope. plain is the tag of the same
+// response without envelope. The tags differ because the bytes differ.
 func (f *Form) Tag(plain string) string {
 	if f == nil || plain == "" {
 		return plain
@@ -65,20 +65,22 @@ func (f *Form) Tag(plain string) string {
 	return strings.TrimSuffix(plain, `"`) + "-" + ending + `"`
 }
 
-// Schema returns the JSON Schema, in the form, of v, which is [] or {}, with this schema.
+// Schema returns the JSON Schema of a value in the envelope. v is an empty value, [] or {}, and
+// schema is the schema of the value.
 func (f *Form) Schema(v, schema string) string { return schemaOf(f.Wrap([]byte(v), 0), schema) }
 
 func schemaOf(form jsontext.Value, schema string) string {
-	names := rawjson.MemberNames(form)
-	switch {
-	case form.Kind() == '0':
+	if form.Kind() == '0' {
 		return `{"type":"integer"}`
-	case len(names) == 0:
+	}
+	names := rawjson.MemberNames(form)
+	if len(names) == 0 {
 		return schema
 	}
 	properties := []byte("{")
 	for quoted, v := range rawjson.Members(form) {
 		properties = rawjson.AppendQuotedMember(properties, quoted, []byte(schemaOf(v, schema)))
 	}
-	return `{"type":"object","required":["` + strings.Join(names, `","`) + `"],"properties":` + string(properties) + "}}"
+	return `{"type":"object","required":["` + strings.Join(names, `","`) +
+		`"],"properties":` + string(properties) + "}}"
 }

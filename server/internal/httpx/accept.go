@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers
-// a media type to JSON: it has the higher weight, or the same weight and JSON is
-// accepted only by a wildcard.
+// Prefers reports whether the Accept header (RFC 9110 section 12.5.1) prefers a media type to
+// JSON: the type has a higher weight, or the same weight while only a wildcard accepts JSON.
 func Prefers(r *http.Request, media string) bool {
 	accept := strings.Join(r.Header["Accept"], ",")
 	if !strings.Contains(strings.ToLower(accept), media) {
@@ -17,7 +16,7 @@ func Prefers(r *http.Request, media string) bool {
 	}
 	accepted := parseWeights(accept)
 	other, json := accepted[media], 0.0
-	for _, name := range []string{"application/json", "application/*", "*/*"} { // the most specific one counts
+	for _, name := range []string{"application/json", "application/*", "*/*"} { // the most specific name counts
 		if q, ok := accepted[name]; ok {
 			json = q
 			break
@@ -33,8 +32,8 @@ const StreamType = "text/event-stream"
 // WantsStream reports whether a request asks for a stream of events.
 func WantsStream(r *http.Request) bool { return IsRead(r) && Prefers(r, StreamType) }
 
-// parseWeights returns the weights of the elements of a header like Accept.
-// Elements that do not parse are ignored.
+// parseWeights returns the weights of the elements of a header like Accept. It ignores
+// malformed elements.
 func parseWeights(header string) map[string]float64 {
 	w := make(map[string]float64)
 	for part := range strings.SplitSeq(header, ",") {

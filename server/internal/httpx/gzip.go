@@ -10,16 +10,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// minCompressed is the size in bytes from which an answer is compressed.
+// minCompressed is the minimum size of compressed responses, in bytes.
 const minCompressed = 1 << 10
 
-// gzipSuffix ends the entity tag of a compressed answer, which has other bytes.
+// gzipSuffix ends the entity tag of a compressed response.
 const gzipSuffix = `-gzip"`
 
-// GzipTag returns the entity tag of what has this tag uncompressed.
+// GzipTag returns the entity tag of a compressed response from the tag of the plain response.
 func GzipTag(plain string) string { return strings.TrimSuffix(plain, `"`) + gzipSuffix }
 
-// plainTag returns an entity tag without the suffix of a compressed answer.
+// plainTag returns an entity tag without the suffix of compressed responses.
 func plainTag(tag string) string {
 	if plain, ok := strings.CutSuffix(tag, gzipSuffix); ok {
 		return plain + `"`
@@ -27,7 +27,7 @@ func plainTag(tag string) string {
 	return tag
 }
 
-// WantsGzip reports whether an answer of that size is to be compressed with gzip.
+// WantsGzip reports whether a response of that size should be compressed with gzip.
 func WantsGzip(r *http.Request, size int) bool { return size >= minCompressed && AcceptsGzip(r) }
 
 // AcceptsGzip reports whether the client accepts the content coding gzip (RFC 9110

@@ -15,17 +15,18 @@ const (
 	requestIDChars  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.:/+="
 )
 
-// RequestID returns the X-Request-Id of a request if it has 1 to 128 characters that are
-// safe in logs, else a random one.
+// RequestID returns the X-Request-Id of a request if the id consists of 1 to 128 characters
+// that are safe in logs, otherwise a random id.
 func RequestID(r *http.Request) string {
-	if id := Header(r.Header, RequestIDHeader); 0 < len(id) && len(id) <= 128 && strings.Trim(id, requestIDChars) == "" {
+	id := Header(r.Header, RequestIDHeader)
+	if 0 < len(id) && len(id) <= 128 && strings.Trim(id, requestIDChars) == "" {
 		return id
 	}
 	return strconv.FormatUint(rand.Uint64(), 36) // the id is no secret
 }
 
-// Header returns the first value of a header, like http.Header.Get. The name must be in
-// the canonical form, which saves the time to make it so.
+// Header returns the first value of a header. It is faster than http.Header.Get, because the
+// name must be in canonical form.
 func Header(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]
@@ -36,7 +37,7 @@ func Header(h http.Header, name string) string {
 // IsRead reports whether a request is a GET or a HEAD.
 func IsRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// traceparent is the form of that header. Versions after 00 may have more parts.
+// traceparent matches the header of this name. Versions after 00 may have more parts.
 var traceparent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 
 // TraceAttrs returns the trace-id and the parent-id of the header traceparent (W3C
@@ -47,15 +48,19 @@ func TraceAttrs(r *http.Request) []slog.Attr {
 		return nil
 	}
 	m := traceparent.FindStringSubmatch(values[0])
-	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" || strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
+	if m == nil {
 		return nil
 	}
-	return []slog.Attr{slog.String("trace", m[2]), slog.String("parent", m[3])}
+	version, trace, parent, more := m[1], m[2], m[3], m[4]
+	if version == "ff" || version == "00" && more != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("trace", trace), slog.String("parent", parent)}
 }
 
-const defaultWriteTime = time.Minute // for a write, if the server has no timeout
+const defaultWriteTime = time.Minute // of servers without WriteTimeout
 
-// WriteTimeout returns the time for one write to the client.
+// WriteTimeout returns the maximum time of one write to the client.
 func WriteTimeout(r *http.Request) time.Duration {
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
 		return s.WriteTimeout

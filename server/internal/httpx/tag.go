@@ -8,13 +8,12 @@ import (
 
 // Entity tags (RFC 9110 section 8.8.3) are strong: equal tags mean equal bytes.
 
-// Tag returns the tag of an answer with the given bytes.
-func Tag(answer []byte) string {
-	sum := sha256.Sum256(answer)
-	return QuoteTag(sum)
+// Tag returns the tag of a response body.
+func Tag(body []byte) string {
+	return QuoteTag(sha256.Sum256(body))
 }
 
-// QuoteTag returns the tag of what has a hash.
+// QuoteTag returns a hash as a tag.
 func QuoteTag(sum [sha256.Size]byte) string {
 	var tag [22]byte
 	tag[0], tag[21] = '"', '"'
@@ -22,10 +21,9 @@ func QuoteTag(sum [sha256.Size]byte) string {
 	return string(tag[:])
 }
 
-// MatchTag returns the tag in the values of If-Match or If-None-Match that identifies
-// what has the given tag, or "". The suffix of a compressed answer makes no difference:
-// the client knows the same content. * matches any tag. If weak is set, tags that are
-// marked as weak count too.
+// MatchTag returns the first tag of a list that matches the given tag, or "". The list has the
+// values of If-Match or If-None-Match. The suffix of compressed responses makes no difference,
+// because the content is the same. * matches any tag. If weak is set, weak tags match, too.
 func MatchTag(list []string, tag string, weak bool) string {
 	for _, value := range list {
 		if strings.TrimSpace(value) == "*" {
@@ -46,8 +44,8 @@ func MatchTag(list []string, tag string, weak bool) string {
 	return ""
 }
 
-// cutTag returns the first tag of a list, and the rest. It reports false if there is none, or
-// something other than a comma follows.
+// cutTag returns the first tag of a list, and the rest. It reports false if there is no tag, or
+// if no comma follows.
 func cutTag(list string) (tag, rest string, ok bool) {
 	list = strings.TrimLeft(list, " \t,")
 	quoted := strings.TrimPrefix(list, "W/")
@@ -63,18 +61,19 @@ func cutTag(list string) (tag, rest string, ok bool) {
 	return list[:n], rest, rest == "" || rest[0] == ','
 }
 
-// IsTagList reports whether values of If-Match or If-None-Match are well-formed: * alone, or
-// lists of tags.
+// IsTagList reports whether the values of If-Match or If-None-Match are well-formed: a single
+// *, or lists of tags.
 func IsTagList(values []string) bool {
 	if len(values) == 1 && strings.TrimSpace(values[0]) == "*" {
 		return true
 	}
 	for _, value := range values {
-		for ok := true; strings.Trim(value, " \t,") != ""; {
-			_, value, ok = cutTag(value)
+		for strings.Trim(value, " \t,") != "" {
+			_, rest, ok := cutTag(value)
 			if !ok {
 				return false
 			}
+			value = rest
 		}
 	}
 	return true

@@ -1,5 +1,5 @@
-// Package httpx has what HTTP needs besides net/http: Accept headers, gzip, entity tags,
-// request ids, trace ids, and text for messages. It knows nothing of the database.
+// Package httpx supplements net/http: Accept headers, gzip, entity tags, request ids, trace
+// ids, and text for messages. It knows nothing about the database.
 package httpx
 
 import (
@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Clip shortens text of a client for use in a message.
+// Clip shortens a client's text for a message.
 func Clip(s string) string {
 	const limit = 200
 	if len(s) <= limit {
@@ -28,17 +28,17 @@ func Marshal(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // the types that are passed here always encode
+		panic(err) // callers pass only types that always encode
 	}
 	return b.Bytes()
 }
 
-// Sentence returns s with a capital first letter and a final full stop.
+// Sentence returns s with a capital letter at the start and a full stop at the end.
 func Sentence(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
 	if s == "" {
 		return s
 	}
+	r, n := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToUpper(r)) + s[n:]
 	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") {
 		return s
@@ -46,7 +46,7 @@ func Sentence(s string) string {
 	return s + "."
 }
 
-// Contain calls f and logs a panic, which would end the program outside of a request.
+// Contain calls f and logs a panic, which outside of a request would end the program.
 func Contain(log *slog.Logger, message string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {

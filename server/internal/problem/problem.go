@@ -1,5 +1,5 @@
-// Package problem has the answers to requests that fail: problem documents (RFC 9457), and
-// the statuses and sentences for the errors of the other packages.
+// Package problem has the responses to failed requests: problem documents (RFC 9457), and the
+// statuses and sentences for the errors of other packages.
 package problem
 
 import (
@@ -10,11 +10,11 @@ import (
 	"pickup/server/openapi"
 )
 
-// A Problem is a problem document (RFC 9457), the answer to a request that
-// fails. It is an error, so that handlers can return it.
+// A Problem is a problem document (RFC 9457), the response to a failed request. A Problem is an
+// error, so that handlers can return it.
 //
-// Its type is always "about:blank": the status is all that a program needs, and
-// the other members are for people.
+// The type is always "about:blank": the status is enough for programs, and the other fields are
+// for people.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -25,13 +25,13 @@ type Problem struct {
 	Line        int      `json:"line,omitempty"`   // of invalid JSON, from 1
 	Column      int      `json:"column,omitempty"` // in characters, from 1
 	Errors      []Fault  `json:"errors,omitempty"`
-	Collections []string `json:"collections,omitempty"` // what exists, if something was not found
-	Suggestion  string   `json:"suggestion,omitempty"`  // the name that was probably meant
+	Collections []string `json:"collections,omitempty"` // existing names, if something was not found
+	Suggestion  string   `json:"suggestion,omitempty"`  // probably the intended name
 
-	Conflicts []Conflict `json:"conflicts,omitempty"` // elements that others have changed
+	Conflicts []Conflict `json:"conflicts,omitempty"` // elements changed by others
 
-	Header   http.Header `json:"-"` // of the answer
-	unquoted string      // Detail without what it quotes of the body; "" if it quotes nothing
+	Header   http.Header `json:"-"` // of the response
+	unquoted string      // Detail without quotations from the body; "" if there are none
 }
 
 // A Fault is one error in a request. Either Pointer, a JSON Pointer into the body
@@ -48,7 +48,7 @@ type Fault struct {
 type Conflict struct {
 	Collection string   `json:"collection"`
 	ID         string   `json:"id,omitempty"`
-	Fields     []string `json:"fields,omitempty"` // that both sides have changed
+	Fields     []string `json:"fields,omitempty"` // changed on both sides
 }
 
 // New returns a problem with the title of its status.
@@ -59,7 +59,7 @@ func New(status int, detail string) *Problem {
 // Error implements error.
 func (p *Problem) Error() string { return p.Detail }
 
-// With adds a header to the answer.
+// With sets a header of the response.
 func (p *Problem) With(header, value string) *Problem {
 	if p.Header == nil {
 		p.Header = make(http.Header)
@@ -68,15 +68,16 @@ func (p *Problem) With(header, value string) *Problem {
 	return p
 }
 
-// maxExcerpt is how many faults an excerpt has.
+// maxExcerpt is the maximum number of faults in an excerpt.
 const maxExcerpt = 20
 
-// Excerpt returns what a log keeps of a problem: nothing that it quotes of a body that is
-// not JSON, and the first of its faults.
+// Excerpt returns the part of a problem for logs: the first faults, and no quotation from a
+// body that is not JSON.
 func (p *Problem) Excerpt() *Problem {
 	n := *p
 	n.Detail = cmp.Or(p.unquoted, p.Detail)
 	n.Errors = slices.Clone(p.Errors[:min(len(p.Errors), maxExcerpt)])
-	n.Conflicts, n.Header = nil, nil
+	n.Conflicts = nil
+	n.Header = nil
 	return &n
 }

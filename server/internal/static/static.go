@@ -1,8 +1,9 @@
-// Package static decides which file of a folder a URL names, and whether it may be served.
+// Package static finds the file that a URL names in a folder, and decides whether the file may
+// be served.
 //
-// A file is opened within its folder and by a path without links. It is not served if it is
-// private: private files are compared by path, as they may be replaced meanwhile, and by
-// identity, as a file may have several names.
+// A file is opened within the folder, by a path without links. A private file is not served.
+// Private files are compared by path, because an editor may be replacing a file, and by
+// identity, because a file may have several names.
 package static
 
 import (
@@ -17,9 +18,9 @@ import (
 	"pickup/server/openapi"
 )
 
-// FileName returns the name of the file at an escaped path. A name with a final slash
-// names a folder. Names are refused that no file should have: names of dot files,
-// and names that mean another file, or more than a file, on some system.
+// FileName returns the name of the file at an escaped path. The name of a folder ends in a
+// slash. FileName refuses the names of hidden files, and names that some system reads as
+// another file or as several files.
 func FileName(escaped string) (name string, ok bool) {
 	if escaped == "/" {
 		return "./", true
@@ -27,8 +28,7 @@ func FileName(escaped string) (name string, ok bool) {
 	var parts []string
 	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(escaped, "/"), "/"), "/") {
 		part, err := url.PathUnescape(part)
-		odd := func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune(`/\:*?"<>|`, c) }
-		if err != nil || !utf8.ValidString(part) || part == "" || isHidden(part) || strings.TrimRight(part, ". ") != part || strings.ContainsFunc(part, odd) {
+		if err != nil || !isPortable(part) || isHidden(part) {
 			return "", false
 		}
 		parts = append(parts, part)
@@ -39,10 +39,17 @@ func FileName(escaped string) (name string, ok bool) {
 	return strings.Join(parts, "/"), true
 }
 
+// isPortable reports whether a name means the same single file on all systems.
+func isPortable(name string) bool {
+	odd := func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune(`/\:*?"<>|`, c) }
+	return name != "" && utf8.ValidString(name) && strings.TrimRight(name, ". ") == name &&
+		!strings.ContainsFunc(name, odd)
+}
+
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
-// Open opens a file of a folder that may be served. For a folder that is named without a
-// final slash, and that has an index.html, it returns the folder.
+// Open opens a public file of a folder. Given the name of a folder with an index.html, but
+// without the final slash, Open returns the folder.
 func Open(dir, name string, private []string) (*os.File, os.FileInfo, error) {
 	if folder, ok := strings.CutSuffix(name, "/"); ok {
 		name = folder + "/index.html"
@@ -55,14 +62,12 @@ func Open(dir, name string, private []string) (*os.File, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if name, err = filepath.Rel(base, real); err != nil {
+	name, err = filepath.Rel(base, real)
+	if err != nil {
 		return nil, nil, err
 	}
 	parts := strings.Split(name, string(filepath.Separator))
-	if !filepath.IsLocal(name) || slices.ContainsFunc(parts, isHidden) {
-		return nil, nil, os.ErrNotExist
-	}
-	if isPrivatePath(real, private) {
+	if !filepath.IsLocal(name) || slices.ContainsFunc(parts, isHidden) || isPrivatePath(real, private) {
 		return nil, nil, os.ErrNotExist
 	}
 	root, err := os.OpenRoot(base)
@@ -70,42 +75,47 @@ func Open(dir, name string, private []string) (*os.File, os.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	file, info, err := openPublic(root, parts, privateFiles(private))
-	if err == nil && info.IsDir() {
-		var index *os.File
-		if index, _, err = Open(dir, name+"/index.html", private); err != nil {
-			file.Close()
-			return nil, nil, err
-		}
-		index.Close()
+	file, info, err := openPublic(root, name, privateFiles(private))
+	if err != nil || !info.IsDir() {
+		return file, info, err
 	}
-	return file, info, err
+
+	index, _, err := Open(dir, name+"/index.html", private)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	index.Close()
+	return file, info, nil
 }
 
-// isPrivatePath reports whether a path without links leads to a private file or to
-// its conflict copy (see package filestore), or within a private folder. A file that
-// is being replaced is known by its path only.
+// isPrivatePath reports whether a path without links leads to a private file, to the conflict
+// copy of a private file (see package filestore), or into a private folder. Only the path
+// identifies a file that is being replaced.
 func isPrivatePath(real string, names []string) bool {
+	abs, err := filepath.Abs(real)
+	if err != nil {
+		return false
+	}
+	abs = strings.ToLower(abs) // case counts on some systems only
 	return slices.ContainsFunc(names, func(name string) bool {
 		private, err := filepath.EvalSymlinks(name)
-		if err != nil { // it is missing at the moment
-			if private, err = filepath.EvalSymlinks(filepath.Dir(name)); err != nil {
+		if err != nil { // the file is missing at the moment
+			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+			if err != nil {
 				return false
 			}
-			private = filepath.Join(private, filepath.Base(name))
+			private = filepath.Join(dir, filepath.Base(name))
 		}
-		if private, err = filepath.Abs(private); err != nil {
-			return false
-		}
-		abs, err := filepath.Abs(real)
-		rest, ok := strings.CutPrefix(strings.ToLower(abs), strings.ToLower(private)) // case counts on some systems only
-		return err == nil && ok && (rest == "" || rest[0] == filepath.Separator || strings.HasPrefix(rest, ".conflict-"))
+		private, err = filepath.Abs(private)
+		rest, ok := strings.CutPrefix(abs, strings.ToLower(private))
+		return err == nil && ok &&
+			(rest == "" || rest[0] == filepath.Separator || strings.HasPrefix(rest, ".conflict-"))
 	})
 }
 
-// openPublic opens the file of root that parts name, unless it is a private one.
-func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File, os.FileInfo, error) {
-	name := filepath.Join(parts...)
+// openPublic opens a file of root, unless the file is private.
+func openPublic(root *os.Root, name string, private []os.FileInfo) (*os.File, os.FileInfo, error) {
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +127,8 @@ func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File,
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = file.Stat(); err == nil && slices.ContainsFunc(private, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
+	info, err = file.Stat()
+	if err == nil && slices.ContainsFunc(private, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
 		err = os.ErrNotExist
 	}
 	if err != nil {
@@ -127,7 +138,7 @@ func openPublic(root *os.Root, parts []string, private []os.FileInfo) (*os.File,
 	return file, info, nil
 }
 
-// privateFiles returns what the private paths are at the moment.
+// privateFiles returns the identities of those private files that exist.
 func privateFiles(names []string) (files []os.FileInfo) {
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
@@ -137,10 +148,17 @@ func privateFiles(names []string) (files []os.FileInfo) {
 	return files
 }
 
-// Types are the types of files that a page needs. The tables of a system may have
-// others, with which browsers refuse to run a script.
+// Types maps extensions to the media types of files that a page needs. The system's table may
+// have other types, with which browsers refuse to run a script.
 var Types = map[string]string{
-	".html": openapi.HTMLType, ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8", ".json": "application/json", ".map": "application/json", ".svg": "image/svg+xml",
-	".wasm": "application/wasm", ".webmanifest": "application/manifest+json", ".woff2": "font/woff2",
+	".html":        openapi.HTMLType,
+	".js":          "text/javascript; charset=utf-8",
+	".mjs":         "text/javascript; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".json":        "application/json",
+	".map":         "application/json",
+	".svg":         "image/svg+xml",
+	".wasm":        "application/wasm",
+	".webmanifest": "application/manifest+json",
+	".woff2":       "font/woff2",
 }
