@@ -47,7 +47,7 @@ func (req *request) readyz() error {
 			// Clients without credentials need not know the users of this machine.
 			err, more = advice.Err, " The log says what to do, and so does readyz?verbose with credentials."
 		}
-		return problem.Unavailable(problem.Unwritable(err, problem.Keeper(req.db))+more+" Reads work.")
+		return problem.Unavailable(problem.Unwritable(err, problem.Keeper(req.db)) + more + " Reads work.")
 	}
 	return req.sendNow(http.StatusOK, health{Status: "ready"})
 }
