@@ -58,7 +58,7 @@ type DB struct {
 	now     atomic.Pointer[Snapshot]
 	history *history
 	edits   edits
-	source  *source
+	clock   *clock
 
 	following atomic.Bool // whether Follow runs
 
@@ -89,7 +89,7 @@ type update struct {
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], source: newSource(o.Start, o.Seed), lead: make(chan struct{}, 1)}
+	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], clock: newClock(o.Start, o.Seed), lead: make(chan struct{}, 1)}
 	db.latest.asking = make(chan struct{}, 1)
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
@@ -151,7 +151,7 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
 			maxPinned>>20, ErrMemory)
 	}
-	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.source.now(), kept: keptState{now.size(), replaced}}
+	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.clock.now(), kept: keptState{now.size(), replaced}}
 	n.list = append(others, s)
 	return s, nil
 }
@@ -353,7 +353,7 @@ func (db *DB) publish(steps []step) {
 	if len(steps) == 0 {
 		return
 	}
-	now, revisions := db.source.now(), make([]*Revision, len(steps))
+	now, revisions := db.clock.now(), make([]*Revision, len(steps))
 	differences := make([]*difference, len(steps))
 	for i, s := range steps {
 		s.tx.snap.arrive(s.rev)
@@ -439,7 +439,7 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
-	tx.history, tx.edits, tx.source = db.history, &db.edits, db.source
+	tx.history, tx.edits, tx.clock = db.history, &db.edits, db.clock
 	return tx
 }
 

@@ -20,7 +20,7 @@
 //
 //   - record.go, collection.go, index.go and snapshot.go have the state, which knows
 //     nothing of how it came about; conventions.go the rules and settings of a state,
-//     and ids.go new ids and the clock;
+//     ids.go new ids, and clock.go the time and random ids;
 //   - revision.go has one change and the only comparison of two states; batch.go leads from
 //     one state to the next by what a store yields;
 //   - tx.go, references.go and patch.go have the writes; merge.go applies the changes
@@ -29,8 +29,9 @@
 //     with;
 //   - find.go has the reads, and embed.go their answers; unknown.go decides that a name in
 //     a query is unknown; relate.go has the relations between collections;
-//   - history.go keeps the latest revisions, and other states under names; edits.go notices
-//     the writes that an edit by hand undoes, and keeps the states before the latest edits;
+//   - history.go keeps the latest revisions, and named.go other states under names; edits.go
+//     notices the writes that an edit by hand undoes, and keeps the states before the latest
+//     edits;
 //   - db.go has Open and Update, follow.go what comes from the store and what followers
 //     see, and shared.go what only stores with several users need;
 //   - fork.go has copies in memory, as sessions use them, and snapshotpatch.go writes the

@@ -104,7 +104,7 @@ func (db *DB) apply(b storage.Batch) (err error) {
 // b is the batch that the store yielded. The caller holds db.write.
 func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next, db.shared == nil || b.Reset)
-	r.Time, r.Source = db.source.now(), FromFile
+	r.Time, r.Source = db.clock.now(), FromFile
 	if db.shared != nil {
 		r.Source = FromElsewhere
 	}

@@ -27,7 +27,7 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}
-	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), source: db.source.fork(), lead: make(chan struct{}, 1)}
+	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), clock: db.clock.fork(), lead: make(chan struct{}, 1)}
 	f.store = &forkStore{admit: admit}
 	f.history.outer = db.history
 	f.now.Store(snap)

@@ -29,7 +29,7 @@ type Tx struct {
 
 	history *history
 	edits   *edits
-	source  *source
+	clock   *clock
 	time    time.Time   // that it writes, zero if it has not yet
 	undoes  storage.Rev // what it reverts, 0 if nothing
 	session string      // see From
@@ -52,7 +52,7 @@ func (tx *Tx) IsChanged() bool { return len(tx.changes) > 0 }
 
 // Repeat makes the times and the random ids that tx writes the same for each seed and time.
 func (tx *Tx) Repeat(seed uint64, now time.Time) {
-	tx.source, tx.time = newSource(now, &seed), now
+	tx.clock, tx.time = newClock(now, &seed), now
 }
 
 // array returns the collection for writing.
@@ -190,7 +190,7 @@ func (tx *Tx) withID(collection string, ids idStats, value jsontext.Value, renew
 	member := ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
-		value = rawjson.SetMember(value, member, ids.next(tx.snap.newIDs(collection, ids), used, tx.source))
+		value = rawjson.SetMember(value, member, ids.next(tx.snap.newIDs(collection, ids), used, tx.clock))
 	}
 	switch id, ok = storage.ID(value, member); {
 	case !ok:
@@ -250,7 +250,7 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	now := func() time.Time {
 		if tx.time.IsZero() {
-			tx.time = tx.source.now()
+			tx.time = tx.clock.now()
 		}
 		return tx.time
 	}

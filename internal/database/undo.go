@@ -256,7 +256,7 @@ func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error
 		return nil, err
 	}
 	tx := db.newTx(base)
-	tx.source = db.source.copy()
+	tx.clock = db.clock.copy()
 	err = tx.run(fn)
 	return tx.snap, err
 }
