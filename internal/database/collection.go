@@ -279,7 +279,7 @@ func (c *collection) uniqueHolder(name string, value jsontext.Value, except stri
 	default:
 		keys = query.EqualityKeys(value)
 	}
-	found, _ := c.indexes.find(c.indexes.equality(name, true), keys, c.records.Len())
+	found, _ := c.indexes.equality(name, true).find(c.records, keys, c.records.Len())
 	for _, r := range found {
 		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == identity {
 			return r

@@ -18,7 +18,7 @@
 //
 // # Where to begin
 //
-//   - record.go, collection.go, index.go and snapshot.go have the state, which knows
+//   - record.go, index.go, indexes.go, collection.go and snapshot.go have the state, which knows
 //     nothing of how it came about; conventions.go the rules and settings of a state,
 //     ids.go new ids, and clock.go the time and random ids;
 //   - revision.go has one change and the only comparison of two states; batch.go leads from
@@ -27,7 +27,7 @@
 //     between two states and judges them, for an undo, a reset, a commit of a session and a
 //     patch of the database; undo.go has the ways back; errors.go what a write is refused
 //     with;
-//   - find.go has the reads, and embed.go their answers; unknown.go decides that a name in
+//   - find.go has the reads, selection.go finds records, and embed.go has answers; unknown.go decides that a name in
 //     a query is unknown; relate.go has the relations between collections;
 //   - history.go keeps the latest revisions, and named.go other states under names; edits.go
 //     notices the writes that an edit by hand undoes, and keeps the states before the latest

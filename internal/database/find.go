@@ -33,7 +33,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 		}
 		if ix != nil {
 			r := &Result{Window: q.Window(ix.keys.Len()), snap: s, query: q}
-			r.Records, err = s.page(x, ix, r.Offset, r.End)
+			r.Records, err = ix.page(c.records, r.Offset, r.End)
 			return r, err
 		}
 	}
@@ -52,64 +52,6 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	}
 	r.Records = records[r.Offset:r.End]
 	return r, nil
-}
-
-// matching returns the records that m, a matcher of q, selects, in the collection's order, and
-// the number of those that were tested.
-func (x *indexes) matching(q *query.Query, m *query.Matcher) (matching []*Record, tested int, err error) {
-	if candidates, ok := x.candidates(q); ok {
-		tested = len(candidates)
-		return slices.DeleteFunc(candidates, func(r *Record) bool { return !m.Match(r.Value) }), tested, m.Err()
-	}
-	for _, r := range x.records.All() {
-		if m.Match(r.Value) {
-			matching = append(matching, r)
-		}
-		if m.Err() != nil {
-			break
-		}
-	}
-	return matching, x.records.Len(), m.Err()
-}
-
-// candidates returns a superset of the records that pass q's filters, in their
-// order, from the index that has the fewest. It reports false if none helps.
-func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
-	for member, keys := range q.Equalities {
-		most := x.records.Len()
-		if found {
-			most = len(best)
-		}
-		if !x.occurs(member) {
-			best, found = nil, true
-		} else if ix := x.equality(member, false); ix != nil {
-			if list, ok := x.find(ix, keys, most); ok {
-				best, found = list, true
-			}
-		}
-	}
-	if x.records.Len() <= fewRecords {
-		return best, found
-	}
-	for name, span := range q.Spans() {
-		most := x.records.Len() / 4 // for more, a scan is as fast
-		if found {
-			most = min(most, len(best))
-		}
-		if !x.occurs(name) {
-			continue
-		}
-		byField := query.Query{Collection: q.Collection, Sort: []query.SortKey{{Path: query.Path{name}}}}
-		s, key, _ := byField.Selection()
-		ix, _ := x.selection(s, key, true)         // without filters there is no error
-		if ix == nil || ix.query.Sort[0].ByValue { // as operators do not compare
-			continue
-		}
-		if list, ok := x.between(ix, span, most); ok {
-			best, found = list, true
-		}
-	}
-	return best, found
 }
 
 // slice returns the records with indexes from from on and below to.
