@@ -10,7 +10,7 @@ GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
 # All, those that take longest first.
-PACKAGES := ./cmd/pickup ./server ./filestore ./...
+PACKAGES := ./internal/system/page ./internal/system ./server ./filestore ./cmd/pickup ./...
 # Many tests wait for servers, browsers and clusters, so more of them run than there
 # are processors.
 AT_ONCE := -p 3 -parallel 4

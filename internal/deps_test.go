@@ -25,7 +25,7 @@ var floors = []string{
 
 // programs are on no floor: programs of their own, and tests for packages that
 // implement an interface.
-var programs = []string{"etcdstore/etcdtest", "internal/tools/notices", "internal/tools/release", "internal/storage/storetest", "server/page/build"}
+var programs = []string{"etcdstore/etcdtest", "internal/storage/storetest", "server/page/build"}
 
 // owners lists the only packages that import what a path begins with.
 var owners = []struct{ path, packages string }{
@@ -58,7 +58,7 @@ func TestImports(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		paths := strings.Fields(line)
 		pkg := strings.TrimPrefix(paths[0], "pickup/")
-		if slices.Contains(programs, pkg) || strings.HasPrefix(pkg, "internal/tools/bench") || len(paths) == 1 {
+		if slices.Contains(programs, pkg) || strings.HasPrefix(pkg, "internal/tools/") || len(paths) == 1 {
 			continue
 		}
 		floor := floorOf(pkg)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pickup/internal/config"
+	"pickup/internal/tools/servertest"
 )
 
 // TestLogsDoNotMix fills the buffer of the access log while the other log writes to
@@ -111,7 +112,7 @@ func TestShortLogComes(t *testing.T) {
 		if !strings.Contains(line, "GET /a") {
 			t.Errorf("the line is %q", line)
 		}
-	case <-time.After(patience):
+	case <-time.After(servertest.Patience):
 		t.Error("the line does not come")
 	}
 }

@@ -1,24 +1,23 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"pickup/internal/tools/servertest"
 )
 
 // TestReadme checks that the README and docs/ describe every command, flag and
 // module, that the package comment lists every command, and that variables are
 // named like their flags.
 func TestReadme(t *testing.T) {
-	comment := manual(t, "cmd/pickup/doc.go")
+	comment := servertest.Manual(t, "cmd/pickup/doc.go")
 	var pages strings.Builder
-	for _, name := range append(documents(t, "docs/*.md"), "README.md") {
-		pages.WriteString(manual(t, name))
+	for _, name := range append(servertest.Documents(t, "docs/*.md"), "README.md") {
+		pages.WriteString(servertest.Manual(t, name))
 	}
 	lacks := func(what, pattern string) {
 		t.Helper()
@@ -44,7 +43,7 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	required, _, _ := strings.Cut(manual(t, "go.mod"), "\n)")
+	required, _, _ := strings.Cut(servertest.Manual(t, "go.mod"), "\n)")
 	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(required, -1) {
 		lacks(module[1], regexp.QuoteMeta(module[1])+`\b`)
 	}
@@ -83,61 +82,4 @@ func TestFirstScreen(t *testing.T) {
 			t.Errorf("there is no %s", flag)
 		}
 	}
-}
-
-// TestDocumentsLead checks that links in documents lead to files that exist,
-// and to headings that they have.
-func TestDocumentsLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^):]*))?\)`)
-	for _, name := range documents(t, "*.md", "docs/*.md", "examples/*/README.md",
-		"server/testdata/README.md", "server/testdata/compat/README.md", "filestore/document/testdata/golden/README.md") {
-		for _, l := range link.FindAllStringSubmatch(manual(t, name), -1) {
-			target := name
-			if l[1] != "" {
-				target = filepath.Join(filepath.Dir(name), l[1])
-			}
-			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
-				t.Errorf("%s links to %s, which does not exist", name, l[1])
-			} else if l[2] != "" && !slices.Contains(anchors(manual(t, target)), l[2]) {
-				t.Errorf("%s links to a heading %q that %s does not have", name, l[2], target)
-			}
-		}
-	}
-}
-
-// anchors returns the anchors of a document's headings, as GitHub makes them.
-func anchors(text string) []string {
-	var names []string
-	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
-		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(h[1]), "")
-		names = append(names, strings.ReplaceAll(name, " ", "-"))
-	}
-	return names
-}
-
-// documents returns the files that match patterns, by their paths from the root
-// of the repository. Every pattern must match something.
-func documents(t *testing.T, patterns ...string) []string {
-	t.Helper()
-	var names []string
-	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no file matches %s (%v)", pattern, err)
-		}
-		for _, path := range found {
-			names = append(names, strings.TrimPrefix(filepath.ToSlash(path), "../../"))
-		}
-	}
-	return names
-}
-
-// manual returns the text of a file of the repository.
-func manual(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pickup/etcdstore/etcdtest"
+	"pickup/internal/tools/servertest"
 )
 
 // programs are the commands that the test binary is when called by their names, with
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 // watched by the race detector; other commands, which do one thing after another, are
 // not.
 func TestScript(t *testing.T) {
-	path := filepath.Dir(built(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	path := filepath.Dir(servertest.Built(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -47,7 +48,7 @@ func TestScript(t *testing.T) {
 				}
 			}
 			e.Setenv("PATH", path)
-			e.Values[serverKey{}] = new(*process)
+			e.Values[serverKey{}] = new(*servertest.Process)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -65,8 +66,8 @@ func TestScript(t *testing.T) {
 // TestScriptsRunToTheEnd checks that no script uses stop and skip of testscript, which
 // end a script early and count it as passed.
 func TestScriptsRunToTheEnd(t *testing.T) {
-	for _, name := range documents(t, "cmd/pickup/testdata/script/*.txtar") {
-		if m := regexp.MustCompile(`(?m)^(\[.*\] *)?(stop|skip)\b.*`).FindString(manual(t, name)); m != "" {
+	for _, name := range servertest.Documents(t, "cmd/pickup/testdata/script/*.txtar") {
+		if m := regexp.MustCompile(`(?m)^(\[.*\] *)?(stop|skip)\b.*`).FindString(servertest.Manual(t, name)); m != "" {
 			t.Errorf("%s has %q", name, m)
 		}
 	}
@@ -115,7 +116,9 @@ func scriptEtcd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // serverOf returns the variable that holds the server of a script, nil if none runs.
-func serverOf(ts *testscript.TestScript) **process { return ts.Value(serverKey{}).(**process) }
+func serverOf(ts *testscript.TestScript) **servertest.Process {
+	return ts.Value(serverKey{}).(**servertest.Process)
+}
 
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	at := serverOf(ts)
@@ -128,15 +131,15 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 			env = append(env, name+"="+v)
 		}
 	}
-	p, err := launch("pickup", ts.MkAbs("."), env, args...)
+	p, err := servertest.Launch("pickup", ts.MkAbs("."), env, args...)
 	if err != nil {
 		ts.Fatalf("%v", err)
 	}
 	*at = p
-	ts.Defer(p.kill)
-	ts.Setenv("URL", p.url)
-	ts.Setenv("PORT", p.url[strings.LastIndex(p.url, ":")+1:])
-	if m := curlLine.FindStringSubmatch(p.text()); m != nil {
+	ts.Defer(p.Kill)
+	ts.Setenv("URL", p.URL)
+	ts.Setenv("PORT", p.URL[strings.LastIndex(p.URL, ":")+1:])
+	if m := curlLine.FindStringSubmatch(p.Text()); m != nil {
 		ts.Setenv("CURL", m[1])
 		ts.Setenv("PASSWORD", m[2])
 	}
@@ -153,11 +156,11 @@ func scriptShutdown(ts *testscript.TestScript, neg bool, args []string) {
 	*at = nil
 	switch strings.Join(args, "") {
 	case "", "TERM":
-		ts.Check(p.stop(syscall.SIGTERM))
+		ts.Check(p.Stop(syscall.SIGTERM))
 	case "INT":
-		ts.Check(p.stop(syscall.SIGINT))
+		ts.Check(p.Stop(syscall.SIGINT))
 	case "KILL":
-		p.kill()
+		p.Kill()
 	default:
 		ts.Fatalf("no signal %s", args[0])
 	}
@@ -168,7 +171,7 @@ func scriptHangup(ts *testscript.TestScript, neg bool, args []string) {
 	if p == nil || neg || len(args) > 0 {
 		ts.Fatalf("usage: hup, with a server running")
 	}
-	ts.Check(sendSignal(p.cmd.Process, syscall.SIGHUP))
+	ts.Check(servertest.SendSignal(p.Cmd.Process, syscall.SIGHUP))
 }
 
 // scriptClient accepts self-signed certificates.
@@ -221,7 +224,7 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern := regexp.MustCompile(args[0])
 	last := ""
-	if !eventually(func() bool {
+	if !servertest.Eventually(func() bool {
 		if len(args) == 2 {
 			text, _ := os.ReadFile(ts.MkAbs(args[1])) // it may not exist yet
 			last = string(text)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pickup/internal/tools/servertest"
 )
 
 func init() { programs["hasty"] = hasty }
@@ -24,17 +26,20 @@ func hasty() {
 // holds a lease on them, as if their disk did not answer.
 func TestStopHungReload(t *testing.T) {
 	t.Parallel()
-	dir := withDrivers(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "db.json"), []byte("{\"drivers\": []}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	users := filepath.Join(dir, "users")
 	hash := "anna:$2a$04$3hYRLaVzwpRIs1gHNh2dGuVQGuAizcVDvMszW08fdbs60nwwd5lbi\n"
 	if err := os.WriteFile(users, []byte(hash), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := launch("hasty", dir, nil, "--htpasswd", "users")
+	p, err := servertest.Launch("hasty", dir, nil, "--htpasswd", "users")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	t.Cleanup(p.Kill)
 	f, err := os.OpenFile(users, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -44,25 +49,25 @@ func TestStopHungReload(t *testing.T) {
 		_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 		return err
 	}
-	if !eventually(func() bool { err = lease(); return !errors.Is(err, unix.EAGAIN) }) || err != nil {
+	if !servertest.Eventually(func() bool { err = lease(); return !errors.Is(err, unix.EAGAIN) }) || err != nil {
 		t.Fatal(err)
 	}
 	waits := func() bool {
 		kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
 		return err == nil && kind != unix.F_WRLCK
 	}
-	if !eventually(waits) {
+	if !servertest.Eventually(waits) {
 		t.Fatal("the server does not read its users again")
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case <-p.done:
-	case <-time.After(patience):
-		t.Fatalf("the server does not stop:\n%s", p.text())
+	case <-p.Done:
+	case <-time.After(servertest.Patience):
+		t.Fatalf("the server does not stop:\n%s", p.Text())
 	}
-	if p.err != nil || !strings.Contains(p.text(), "did not end in time") {
-		t.Errorf("the server ended with %v:\n%s", p.err, p.text())
+	if p.Err != nil || !strings.Contains(p.Text(), "did not end in time") {
+		t.Errorf("the server ended with %v:\n%s", p.Err, p.Text())
 	}
 }
