@@ -35,7 +35,7 @@ func (c ClusterAccess) Check(secure bool) error {
 func (c ClusterAccess) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.EtcdCACert != "" {
-		text, err := openfile.Read(c.EtcdCACert, openfile.Most)
+		text, err := openfile.Read(c.EtcdCACert, openfile.MaxSize)
 		if err != nil {
 			return nil, Usagef("--etcd-cacert: %w", err)
 		}

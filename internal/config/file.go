@@ -45,13 +45,13 @@ func Read(ctx context.Context, args []string, getenv func(string) string) (*File
 		case 2:
 			return nil, Usagef("%s both exist: remove one, or select one with --config", strings.Join(found, " and "))
 		}
-		text, err := openfile.Read(found[0], openfile.Most)
+		text, err := openfile.Read(found[0], openfile.MaxSize)
 		if err != nil {
 			return nil, fileError("--config", err)
 		}
 		return Parse(found[0], text)
 	}
-	text, again, err := openfile.ReadOnce(ctx, name, openfile.Most)
+	text, again, err := openfile.ReadOnce(ctx, name, openfile.MaxSize)
 	if err != nil {
 		return nil, fileError("--config", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ShareAll lets other programs read, write, rename and remove a file while it is open.
-// Package os does not let them rename or remove it.
+// ShareAll lets other programs read, write, rename and remove an open file. Package os does
+// not allow renaming and removing.
 const ShareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
 
 func open(path string, flag int, _ fs.FileMode) (*os.File, error) {
@@ -32,17 +32,18 @@ func open(path string, flag int, _ fs.FileMode) (*os.File, error) {
 
 var lastStatus = windows.NewLazySystemDLL("ntdll.dll").NewProc("RtlGetLastNtStatus")
 
-// Create is CreateFile of Windows. For a file that is removed, and that a program has still
-// open, its error is ERROR_DELETE_PENDING instead of ERROR_ACCESS_DENIED.
+// Create calls CreateFile of Windows. For a removed file that a program still has open, the
+// error is ERROR_DELETE_PENDING instead of ERROR_ACCESS_DENIED.
 func Create(path string, access, share, how uint32) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	knowsStatus := lastStatus.Find() == nil
-	runtime.LockOSThread() // the status is that of the thread
+	runtime.LockOSThread() // each thread has another status
 	defer runtime.UnlockOSThread()
-	h, err := windows.CreateFile(name, access, share, nil, how, windows.FILE_ATTRIBUTE_NORMAL|windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
+	flags := uint32(windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_BACKUP_SEMANTICS)
+	h, err := windows.CreateFile(name, access, share, nil, how, flags, 0)
 	if err == nil {
 		return os.NewFile(uintptr(h), path), nil
 	}

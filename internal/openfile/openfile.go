@@ -1,9 +1,8 @@
-// Package openfile opens the files that a server reads again while people and programs
-// replace them.
+// Package openfile opens files that people and programs may replace at any time.
 //
-// At any time, something else may be at the path of such a file. Opening a named pipe
-// waits for a program at its other end, which may never come. So only regular files are
-// opened, after links are followed, and opening never waits for another program.
+// The path of such a file may suddenly lead to something else. Opening a named pipe waits
+// for a program at the other end, possibly forever. So this package follows links, opens only
+// regular files, and never waits for another program, except in ReadOnce.
 package openfile
 
 import (
@@ -17,13 +16,13 @@ import (
 	"time"
 )
 
-// Open opens the regular file at path for reading. Its error is a *fs.PathError, which
-// wraps a [KindError] if something else is at path.
+// Open opens the regular file at path for reading. An error is a *fs.PathError, and
+// wraps a [KindError] if path does not lead to a regular file.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
 // OpenFile is os.OpenFile for regular files. See [Open] for its errors.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	// Opening a pipe, even for a moment, would end the program that waits at its other end.
+	// Opening a pipe, even for a moment, would end the program that waits at the other end.
 	if info, err := os.Stat(path); err == nil {
 		if err := check(path, info); err != nil {
 			return nil, err
@@ -35,7 +34,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = check(path, info) // it may have been replaced since
+		err = check(path, info) // another program may have replaced the file since
 	}
 	if err != nil {
 		f.Close()
@@ -44,7 +43,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// check returns an error if info, which is of path, does not show a regular file.
+// check returns an error unless info, from path, is of a regular file.
 func check(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -52,45 +51,42 @@ func check(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: KindError(info.Mode().Type())}
 }
 
-// A KindError is the error of a path at which something else than a regular file is. It
-// has the type bits of that.
+// A KindError reports that a path does not lead to a regular file. The value is the type bits.
 type KindError fs.FileMode
 
-func (e KindError) Error() string { return "it is " + e.kind() + ", not a regular file" }
-
-func (e KindError) kind() string {
+func (e KindError) Error() string {
+	kind := "a device"
 	switch fs.FileMode(e) {
 	case fs.ModeDir:
-		return "a directory"
+		kind = "a directory"
 	case fs.ModeNamedPipe:
-		return "a pipe"
+		kind = "a pipe"
 	case fs.ModeSocket:
-		return "a socket"
+		kind = "a socket"
 	}
-	return "a device"
+	return "it is " + kind + ", not a regular file"
 }
 
-// Most is the largest size of files with settings, users, rules or certificates.
-const Most = 64 << 20
+// MaxSize is the maximum size of files with settings, users, rules or certificates.
+const MaxSize = 64 << 20
 
-// Read returns the content of the regular file at path. It refuses a file that is larger
-// than most bytes.
-func Read(path string, most int64) ([]byte, error) {
+// Read returns the content of the regular file at path, which must have at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// From the start on: on macOS, /dev/fd/3 shares its offset with earlier reads.
-	return ReadAll(io.NewSectionReader(f, 0, math.MaxInt64), path, most)
+	// A section reads from the start: on macOS, /dev/fd/3 shares the offset with earlier reads.
+	return ReadAll(io.NewSectionReader(f, 0, math.MaxInt64), path, limit)
 }
 
-// ReadOnce is Read for a file that may be a pipe or a device, as in --htpasswd <(…). It
-// waits for the program at the other end, until ctx is done. After a second it calls the
-// function of [WithNotice]. again reports whether the file is a regular one, whose content can
-// be read again.
-func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again bool, err error) {
-	text, err = Read(path, most)
+// ReadOnce is Read for a file that may also be a pipe or a device, as in --htpasswd <(…). It
+// waits for the program at the other end until ctx is done. After a second, ReadOnce calls
+// the function of [WithNotice]. again reports whether the content can be read again, because
+// the file is regular.
+func ReadOnce(ctx context.Context, path string, limit int64) (text []byte, again bool, err error) {
+	text, err = Read(path, limit)
 	kind, other := errors.AsType[KindError](err)
 	if !other || kind == KindError(fs.ModeDir) {
 		return text, true, err
@@ -102,7 +98,7 @@ func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again 
 	}
 	done := make(chan result, 1)
 	go func() { // opening a pipe cannot be interrupted
-		text, err := readPipe(path, most)
+		text, err := readPipe(path, limit)
 		done <- result{text, err}
 	}()
 	notify, _ := ctx.Value(noticeKey{}).(func(path string))
@@ -123,29 +119,29 @@ func ReadOnce(ctx context.Context, path string, most int64) (text []byte, again 
 
 type noticeKey struct{}
 
-// WithNotice returns a context with a function that [ReadOnce] calls if it waits for the
+// WithNotice returns a context with a function for [ReadOnce] to call while waiting for the
 // content of the pipe or device at path.
 func WithNotice(ctx context.Context, notify func(path string)) context.Context {
 	return context.WithValue(ctx, noticeKey{}, notify)
 }
 
-func readPipe(path string, most int64) ([]byte, error) {
+func readPipe(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadAll(f, path, most)
+	return ReadAll(f, path, limit)
 }
 
-// ReadAll returns what r has, the content of path. It refuses more than most bytes.
-func ReadAll(r io.Reader, path string, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
+// ReadAll reads r, the content of path, which must have at most limit bytes.
+func ReadAll(r io.Reader, path string, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, most>>20)
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, limit>>20)
 	}
 	return text, nil
 }

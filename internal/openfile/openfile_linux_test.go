@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOpenLeased opens a file on which another descriptor holds a lease, as a file server
-// does: it waits until the lease is given up.
+// TestOpenLeased opens a file on which another descriptor has a lease, as of a file server:
+// the open waits until the lease ends.
 func TestOpenLeased(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -73,8 +73,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenReplaced opens a file that is replaced by a pipe again and again: between the
-// look at its kind and the open, too.
+// TestOpenReplaced opens a file while another goroutine replaces it by a pipe again and
+// again, also between the check of the type and the open.
 func TestOpenReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
@@ -112,8 +112,8 @@ func TestOpenReplaced(t *testing.T) {
 	}
 }
 
-// TestReadOnceStopped reads a pipe to which nobody writes, until the program is stopped. It
-// gives notice that it waits.
+// TestReadOnceStopped reads a pipe to which nobody writes until the program is stopped.
+// ReadOnce gives notice that it waits.
 func TestReadOnceStopped(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -142,12 +142,11 @@ func TestReadOnceStopped(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("it waits on")
+		t.Error("ReadOnce still waits")
 	}
 }
 
-// TestOpenNeverAllowed opens a file whose file system answers for good that the caller has to
-// wait.
+// TestOpenNeverAllowed opens a file on a file system that always reports EWOULDBLOCK.
 func TestOpenNeverAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := func() (*os.File, error) {

@@ -194,7 +194,7 @@ func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, 
 	}
 	once := false
 	for _, path := range paths {
-		text, again, err := openfile.ReadOnce(ctx, path, openfile.Most)
+		text, again, err := openfile.ReadOnce(ctx, path, openfile.MaxSize)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, 
 // read or is too large.
 func Read(paths ...string) (texts [][]byte, err error) {
 	for _, path := range paths {
-		text, err := openfile.Read(path, openfile.Most)
+		text, err := openfile.Read(path, openfile.MaxSize)
 		if err != nil {
 			return nil, err
 		}

@@ -8,13 +8,13 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// What a caller can act on. Errors of this package and of stores wrap these;
+// Errors that callers act on. Errors of this package and of stores wrap these errors;
 // test with errors.Is.
 var (
 	ErrNotFound = errors.New("not found")              // no such collection or record
 	ErrConflict = errors.New("the store has moved on") // Commit's base is not current
-	ErrInvalid  = errors.New("not valid")              // not JSON, or it breaks a rule of the schema
-	ErrShape    = errors.New("wrong shape")            // valid JSON, but not what is needed here
+	ErrInvalid  = errors.New("not valid")              // not JSON, or against a rule of the schema
+	ErrShape    = errors.New("wrong shape")            // valid JSON, but another type is needed here
 	ErrBroken   = errors.New("the file is broken")     // a hand edit that does not parse; see BrokenError
 	ErrTooLarge = errors.New("too large")
 	ErrReadOnly = errors.New("read-only")       // by configuration, or by the disk
@@ -28,9 +28,9 @@ var (
 
 // A BrokenError reports where a file stops being JSON.
 type BrokenError struct {
-	File         string // as it was named to the store
+	File         string // as named to the store
 	Line, Column int    // from 1; the column counts characters (code points)
-	Reason       string // what is wrong there, one sentence without the position
+	Reason       string // one sentence without the position
 	Excerpt      rawjson.Excerpt
 }
 
@@ -42,8 +42,8 @@ func (e *BrokenError) Error() string {
 
 // An AwayError reports that a SharedStore does not answer.
 type AwayError struct {
-	Since time.Time // when it last did
-	Err   error     // why it does not now
+	Since time.Time // of the latest answer
+	Err   error     // the cause
 }
 
 func (e *AwayError) Unwrap() []error { return []error{ErrAway, e.Err} }
@@ -52,7 +52,7 @@ func (e *AwayError) Error() string {
 	return fmt.Sprintf("no answer since %s: %v", e.Since.UTC().Format(time.RFC3339), e.Err)
 }
 
-// An AdviceError is an error with the way out for the operator. Clients may see the advice.
+// An AdviceError is an error with advice for the operator. Clients may see the advice.
 type AdviceError struct {
 	Err    error
 	Advice string // a sentence

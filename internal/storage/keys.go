@@ -11,42 +11,43 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// IsPositionKey reports whether key is the key of an element that has no usable id of its
-// own: NUL and its position in the array when it was loaded. No URL contains it, and no
-// id equals it.
+// IsPositionKey reports whether key is the key of an element without a usable id: NUL and
+// the position in the array when the array was loaded. No URL contains such a key, and no id
+// equals one.
 func IsPositionKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 
-// ID returns the id of an element as text: the value of its field called name. Usable are
-// numbers, as they are spelled, and strings that are not empty and do not begin with NUL. The
-// value must be valid JSON.
+// ID returns the id of an element as text: the value of the field called name. Usable ids are
+// numbers, as spelled, and strings that are not empty and do not begin with NUL. The value
+// must be valid JSON.
 func ID(value jsontext.Value, name string) (id string, ok bool) {
 	v, _ := rawjson.Member(value, name)
-	if id, ok = rawjson.Text(v); id == "" || IsPositionKey(id) {
+	id, ok = rawjson.Text(v)
+	if id == "" || IsPositionKey(id) {
 		return "", false
 	}
 	return id, ok
 }
 
-// Keys assigns keys to the elements of one array, in their order.
+// Keys assigns keys to the elements of one array, in order.
 type Keys struct {
-	name   string
-	n      int
-	rising []string            // ids that were greater than all before, by ordered.Compare
+	name   string              // of the field with the ids
+	n      int                 // number of elements so far
+	rising []string            // ids greater than all before, by ordered.Compare
 	others map[string]struct{} // the other ids
 }
 
-// NewKeys returns Keys for an array whose elements carry their id in the field called name.
+// NewKeys returns Keys for an array whose elements have their ids in the field called name.
 func NewKeys(name string) *Keys {
 	return &Keys{name: name, others: make(map[string]struct{})}
 }
 
-// Next returns the key of the array's next element.
+// Next returns the key of the next element.
 func (k *Keys) Next(value jsontext.Value) string {
 	id, _ := ID(value, k.name)
 	return k.Give(id)
 }
 
-// Give is like Next for an element whose id is known, "" if it has none.
+// Give is like Next for an element with a known id. An empty id means that there is none.
 func (k *Keys) Give(id string) string {
 	n := k.n
 	k.n++
@@ -56,8 +57,8 @@ func (k *Keys) Give(id string) string {
 	return "\x00" + strconv.Itoa(n)
 }
 
-// take adds id and reports whether it is new. Most ids are counted up, or are
-// UUIDs that contain the time; those are compared with the last one only.
+// take adds id and reports whether it is new. Most ids are counted up, or are UUIDs that
+// contain the time, so a comparison with the last rising id suffices.
 func (k *Keys) take(id string) bool {
 	if n := len(k.rising); n == 0 || ordered.Compare(k.rising[n-1], id) < 0 {
 		k.rising = append(k.rising, id)

@@ -2,26 +2,25 @@ package storage
 
 import "pickup/internal/rawjson"
 
-// An UnreachableElement is an element of a file that is listed but that no URL reaches,
-// or a file of a folder that is not served. It is probably a mistake.
+// An UnreachableElement is an element that lists contain but no URL reaches, or a file of a
+// folder that is not served. It is probably a mistake.
 type UnreachableElement struct {
 	File         string // "" if the store has one file
 	Line, Column int    // of the element, from 1; the column counts code points; 0: the file
 	Pointer      string // RFC 6901, from the top of the file
-	Detail       string // what is wrong and what it means, one sentence
+	Detail       string // the mistake and the consequence, one sentence
 }
 
-// A Place is where a JSON Pointer leads in a document: to a top-level field, or to
-// an element of one that is an array. Inside is a pointer from there on, or from
-// the field's parent: into Text, which begins at the line and column.
+// A Place is a part of a file that a JSON Pointer leads into: a top-level field, or an
+// element of a top-level array.
 type Place struct {
 	File         string // "" if the store has one file
-	Line, Column int
+	Line, Column int    // where Text begins
 	Text         []byte
-	Inside       string
+	Inside       string // the rest of the pointer, which leads into Text
 }
 
-// Locate returns the line and the column of what a pointer of Text leads to.
+// Locate returns the line and the column of the value in p.Text that pointer leads to.
 func (p Place) Locate(pointer string) (line, column int, ok bool) {
 	line, column, ok = rawjson.Locate(p.Text, pointer)
 	if line == 1 {

@@ -14,82 +14,82 @@ import (
 // nothing to another Store or after a restart, unless the Store is a SharedStore.
 type Rev uint64
 
-// A Store keeps one database durably. It moves batches: it knows no query, no
-// schema and no HTTP. The suite in internal/storage/storetest states the contract and
-// every Store passes it.
+// A Store keeps one database durably. It knows no query, no schema and no HTTP. The suite
+// in internal/storage/storetest states the contract, and every Store passes it.
 //
-// A Store may be used by several goroutines at once. Values that it is given
-// and values that it hands out belong to both sides and are never modified.
+// A Store may be used by several goroutines at once. The Store and the caller share all
+// values that they pass to each other, and never modify them.
 type Store interface {
 	// Load returns the whole contents, as a batch with Reset set.
 	Load(ctx context.Context) (Batch, error)
 
 	// Commit makes the changes of all updates durable, all or none and in
 	// order, if the store is still at base. It returns the revision of the
-	// last update. A store that numbers its own states counts each update; the
-	// states between two of them are never visible on their own. Without updates,
-	// which a SharedStore never gets, Commit confirms that the store is at base, and
-	// recreates the file of the store if it is missing.
+	// last update. A store that is not shared counts each update; the states
+	// between two updates are never visible. Without updates, Commit confirms that the
+	// store is at base, and recreates the file of the store if the file is missing. A
+	// SharedStore always gets updates.
 	//
 	// If the store is no longer at base, Commit changes nothing and returns an
 	// error wrapping ErrConflict; Load then returns the newer contents.
 	Commit(ctx context.Context, base Rev, updates ...[]Change) (Rev, error)
 
-	// Watch yields every batch after rev, in order, until ctx is done, for commits
-	// and for external edits. A store that does not know what changed yields a
-	// batch with Reset set, which may replace several.
+	// Watch yields every batch after the given revision, in order, until ctx is done, for
+	// commits and for external edits. A store that does not know the changes yields a
+	// batch with Reset set, which may replace several batches.
 	//
-	// An error reports that the store cannot be read at present (a hand edit that
-	// does not parse: ErrBroken) and does not end the sequence; the next batch
-	// reports that it can be read again. That batch has no changes and repeats
-	// the last revision if the contents are the same as before. If only a part cannot
-	// be read, the batches of the others come with the error.
+	// An error reports that the store cannot be read at present (ErrBroken for a hand edit
+	// that does not parse) and does not end the sequence; the next batch reports that the
+	// store can be read again. If the contents are the same as before, that batch has no
+	// changes and repeats the last revision. If only a part cannot be read, the batches of
+	// the other parts come with the error.
 	Watch(ctx context.Context, after Rev) iter.Seq2[Batch, error]
 
-	// KeyBy sets which field carries the ids of a collection's elements;
-	// before the first call it is "id". The elements get new keys, in a new
-	// revision. The store may call field until the next KeyBy; it must always
-	// return the same. An error wraps ErrShape: the store cannot use these fields.
+	// KeyBy sets the field with the ids of a collection's elements; before the first
+	// call it is "id". The elements get new keys, in a new revision. The store may call
+	// field until the next KeyBy; field must always return the same name. An error wraps
+	// ErrShape: the store cannot use these fields.
 	KeyBy(field func(collection string) string) error
 }
 
 // A SharedStore is a Store of a database that several processes use at the same
-// time, each through a SharedStore of its own. The suite RunShared states what holds
-// in addition to the contract of a Store:
+// time, each through another SharedStore. The suite RunShared states the additions to the
+// contract of a Store:
 //
-//   - A revision is the same state for all of them, and stays so after a restart. It
-//     is not used again. Revisions need not be consecutive.
+//   - A revision is the same state for all processes, also after a restart. Revisions
+//     are never reused and need not be consecutive.
 //   - All updates of one Commit get the same revision. With ErrConflict, Commit and
-//     CommitRules return a later revision than base that was the latest at some moment
-//     of the call, or 0 if they do not know one. Watch yields it soon.
-//   - The store keeps the rules, the schema of the database, with the contents, and
-//     the keys of elements too: it does not compute them again.
-//   - Each batch that is not a Reset has After. A batch without changes only moves
+//     CommitRules return a revision after base that was the latest at some moment
+//     of the call, or 0 if unknown. Watch yields that revision soon.
+//   - The store keeps the rules (the schema of the database) and the keys of elements
+//     with the contents, and does not compute the keys again.
+//   - Each batch without Reset has After. A batch without changes only moves
 //     the revision.
 //
 // If the store cannot be reached, every method returns an error wrapping ErrAway (an
 // *AwayError) within a few seconds, and nothing was changed. Commit and CommitRules
 // return ErrUnsure instead if they cannot find out whether the change was stored.
-// Watch yields the error when the state that it has yielded has not been
-// confirmed as the latest for a few seconds, and a batch when it is again.
+// Watch yields the error if the last yielded state has not been confirmed as the latest
+// for a few seconds, and a batch after the next confirmation.
 //
-// KeyBy changes nothing: its error reports that a collection has its ids in another
+// KeyBy changes nothing: an error reports that a collection has the ids in another
 // field. The fields apply to later collections.
 type SharedStore interface {
 	Store
 
 	// Latest returns the revision of a state that was the latest at some moment of
-	// the call, however long others have not been heard of (it is linearizable).
+	// the call, however old the last news of other processes are (it is linearizable).
 	Latest(ctx context.Context) (Rev, error)
 
-	// CommitRules is Commit with other rules from that revision on; empty: none.
-	// idMember returns the fields with the ids under these rules. A collection
-	// whose ids are in another field than before is among changes as a whole, and
-	// its elements get new keys.
-	CommitRules(ctx context.Context, base Rev, rules []byte, idMember func(collection string) string, changes []Change) (Rev, error)
+	// CommitRules is Commit with new rules from that revision on; empty: none.
+	// idMember returns the fields with the ids under these rules. If the field changes for
+	// a collection, changes must contain the whole collection, and the elements get new
+	// keys.
+	CommitRules(ctx context.Context, base Rev, rules []byte,
+		idMember func(collection string) string, changes []Change) (Rev, error)
 
-	// Fresh returns the latest time at which the state that Load or Watch last
-	// yielded is known to have been the latest.
+	// Fresh returns the last time at which the state that Load or Watch last
+	// yielded was certainly the latest.
 	Fresh() time.Time
 }
 
@@ -98,18 +98,18 @@ type Batch struct {
 	Rev Rev
 
 	// Reset reports that Contents is the whole new state. Otherwise Changes lead
-	// to it from the state before.
+	// from the state before to the new one.
 	Reset    bool
-	Sorted   bool // the store has the fields by name, wherever Next says; set if Reset is set
+	Sorted   bool // the store sorts the fields by name and ignores Next; set if Reset is set
 	Contents []Collection
 	Changes  []Change
 
 	// A SharedStore sets the following; other stores leave them empty.
-	After  Rev    // the revision of the state before; of no meaning if Reset is set
-	Own    bool   // a Commit of this Store made the changes; it may not have returned yet
+	After  Rev    // the revision of the state before; meaningless if Reset is set
+	Own    bool   // a Commit of this Store made the changes, and may not have returned yet
 	Rules  []byte // the schema from here on; empty: none; nil: as before, never nil if Reset is set
-	Origin string // the name of the database, made at random with it; set if Reset is set
-	Edited Rev    // of the latest state that a hand edit has led to, 0 if none has; set if Reset is set
+	Origin string // the random name of the database, which never changes; set if Reset is set
+	Edited Rev    // of the latest state after a hand edit, or 0; set if Reset is set
 }
 
 // A Kind is the kind of a top-level field of the database.
@@ -125,17 +125,17 @@ const (
 type Collection struct {
 	Name     string
 	Kind     Kind
-	Elements []Element      // of an Array, in their order
+	Elements []Element      // of an Array, in order
 	Value    jsontext.Value // of an Object or Other
 
-	// Rev is the revision of the latest change of the collection: of a batch whose
-	// Changes name it, or that replaced the contents. Two states of a collection
-	// never have the same. A Store that is not shared leaves it 0.
+	// Rev is the revision of the latest change of the collection, or of the latest Reset.
+	// Two states of a collection never have the same Rev. A Store that is not shared
+	// leaves Rev 0.
 	Rev Rev
 }
 
-// NewCollection returns the top-level field with that name and value. Its
-// elements carry their ids in the field called idMember.
+// NewCollection returns the top-level field with that name and value. The
+// elements have their ids in the field called idMember.
 func NewCollection(name string, value jsontext.Value, idMember string) Collection {
 	c := Collection{Name: name, Kind: KindOf(name, value), Value: value}
 	if c.Kind == Array {
@@ -150,11 +150,13 @@ func NewCollection(name string, value jsontext.Value, idMember string) Collectio
 
 // KindOf returns the kind of the top-level field with that name and value.
 func KindOf(name string, value jsontext.Value) Kind {
-	switch {
-	case name == "$schema":
-	case value.Kind() == '{':
+	if name == "$schema" {
+		return Other
+	}
+	switch value.Kind() {
+	case '{':
 		return Object
-	case value.Kind() == '[':
+	case '[':
 		return Array
 	}
 	return Other
@@ -162,27 +164,26 @@ func KindOf(name string, value jsontext.Value) Kind {
 
 // An Element is an element of an array, usually an object with an id.
 type Element struct {
-	// Key is the element's id as text (see Keys), or a position key if the
-	// element has no usable id or an earlier element has the same.
+	// Key is the id as text (see Keys), or a position key if the element has no usable
+	// id or the id of an earlier element.
 	Key   string
 	Value jsontext.Value // valid JSON, white space allowed
 
-	// Compact reports that Value has no white space between tokens. A Store that
-	// does not know leaves it false.
+	// Compact reports that Value certainly has no white space between tokens.
 	Compact bool
 }
 
 // A Change sets or deletes one element of a collection.
 //
-// If the collection has an element with that ID, the value replaces it in its
-// place; otherwise it is appended. With an empty ID the change is for the whole
-// top-level field: it is replaced, added at the end of the database, or deleted.
+// If the collection has an element with that ID, the value replaces the element in
+// place; otherwise the value is appended. With an empty ID the change replaces the whole
+// top-level field, adds the field at the end of the database, or deletes the field.
 type Change struct {
 	Collection string
 	ID         string
 	Value      jsontext.Value // valid JSON; nil: deleted
 
-	// Next is the name of the top-level field before which a new one is inserted. If
-	// that field does not exist, the new one becomes the last. A SharedStore may ignore it.
+	// Next is the name of the top-level field before which to insert a new field. If there
+	// is no such field, the new field becomes the last. A SharedStore may ignore Next.
 	Next string
 }

@@ -66,7 +66,8 @@ func testSharedWatch(t *testing.T, a, b storage.SharedStore) {
 					t.Fatal(err)
 				}
 			}
-			if last = batch.Rev; last >= rev {
+			last = batch.Rev
+			if last >= rev {
 				break
 			}
 		}
@@ -92,7 +93,8 @@ func testConflict(t *testing.T, a, b storage.SharedStore) {
 		if err != nil || batch.Own {
 			t.Fatalf("Watch yields a batch at %d (%v, own %v)", batch.Rev, err, batch.Own)
 		}
-		if at = batch.Rev; at >= two {
+		at = batch.Rev
+		if at >= two {
 			break
 		}
 	}

@@ -218,7 +218,8 @@ func follow(t *testing.T, s storage.Store, first storage.Batch, rev storage.Rev)
 				t.Fatal(err)
 			}
 		}
-		if last = b.Rev; last >= rev {
+		last = b.Rev
+		if last >= rev {
 			cancel() // ends Watch
 		}
 	}
@@ -245,7 +246,8 @@ func testRandom(t *testing.T, s storage.Store) {
 			}
 		}
 		rev = commit(t, s, rev, changes...)
-		if equal(t, s, text(contents)); t.Failed() {
+		equal(t, s, text(contents))
+		if t.Failed() {
 			t.Fatalf("after %v", changes)
 		}
 	}
