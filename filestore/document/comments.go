@@ -102,7 +102,8 @@ func (l *list) setComments(b, cx, cy commentMap, x, y *list, s style) {
 	nb, nx, ny, wanted, n := b.count(), cx.count(), cy.count(), want.count(), make(map[string]int)
 	with := func(a anchor, now []string) (all []string) {
 		for _, text := range want[a] {
-			if n[text]++; n[text] <= max(nx[text], ny[text], nx[text]+ny[text]-nb[text]) {
+			n[text]++
+			if n[text] <= max(nx[text], ny[text], nx[text]+ny[text]-nb[text]) {
 				all = append(all, text)
 			}
 		}

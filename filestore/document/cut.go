@@ -46,7 +46,8 @@ func (d *Document) cut(c *parser) bool {
 	if d.only != "" {
 		return d.cutOnly(c)
 	}
-	if c.space(); !c.take('{') {
+	c.space()
+	if !c.take('{') {
 		return false
 	}
 	d.head = data[:c.at]
@@ -62,11 +63,13 @@ func (d *Document) cut(c *parser) bool {
 		m := &member{gap: data[end:c.at]}
 		start := c.at
 		var ok bool
-		if m.name, ok = c.name(); !ok || names[m.name] {
+		m.name, ok = c.name()
+		if !ok || names[m.name] {
 			return false
 		}
 		names[m.name] = true
-		if c.space(); !c.take(':') {
+		c.space()
+		if !c.take(':') {
 			return false
 		}
 		c.space()
@@ -84,7 +87,8 @@ func (d *Document) cut(c *parser) bool {
 // cutOnly is cut for a document of one member.
 func (d *Document) cutOnly(c *parser) bool {
 	d.head = c.data[:len(c.data)-len(bytes.TrimPrefix(c.data, byteOrderMark))]
-	if c.space(); c.at < len(d.head) || !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
+	c.space()
+	if c.at < len(d.head) || !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
 		return false
 	}
 	d.tail = c.data[c.at:]
@@ -111,7 +115,8 @@ func (m *member) cut(c *parser, idMember string) bool {
 
 // finish ends cut: the rest of the text must be white space.
 func (d *Document) finish(c *parser) bool {
-	if c.space(); c.at < len(c.plain) || !c.finish() {
+	c.space()
+	if c.at < len(c.plain) || !c.finish() {
 		return false
 	}
 	if c.mostlyReused() {

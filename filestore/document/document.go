@@ -91,7 +91,8 @@ func (d *Document) top() *list {
 func (a *array) end(n int) *list {
 	l := &list{open: '[', items: make([]item, 0, min(n, a.elems.Len())), tail: a.tail}
 	for _, e := range a.elems.Backward() {
-		if l.items = append(l.items, item{gap: e.before(), value: e.value()}); len(l.items) == cap(l.items) {
+		l.items = append(l.items, item{gap: e.before(), value: e.value()})
+		if len(l.items) == cap(l.items) {
 			break
 		}
 	}

@@ -216,12 +216,14 @@ func (a *array) near(place int) examples {
 	const most = 4
 	return func() (values [][]byte) {
 		for _, e := range a.elems.Before(place) {
-			if values = append(values, e.value()); len(values) == most {
+			values = append(values, e.value())
+			if len(values) == most {
 				break
 			}
 		}
 		for _, e := range a.elems.From(place + 1) {
-			if values = append(values, e.value()); len(values) >= 2*most {
+			values = append(values, e.value())
+			if len(values) >= 2*most {
 				break
 			}
 		}

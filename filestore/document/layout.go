@@ -140,7 +140,8 @@ func (s style) flatElsewhere(l *list) bool {
 		if like == nil || distance(m, l) < distance(like, l) {
 			like = m
 		}
-		if n++; n == maxExamples {
+		n++
+		if n == maxExamples {
 			break
 		}
 	}

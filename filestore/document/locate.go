@@ -94,17 +94,20 @@ func (d *Document) Places(pointers []string) []storage.Place {
 		at.skip(m.gap)
 		list := wanted[m.name]
 		slices.SortFunc(list, func(a, b target) int { return cmp.Compare(a.element, b.element) })
-		if delete(wanted, m.name); len(list) > 0 {
+		delete(wanted, m.name)
+		if len(list) > 0 {
 			place, value := at.place(), m.value
 			if m.array != nil {
 				value = []byte("[]")
 			}
-			if place.Text = value; d.only == "" {
+			place.Text = value
+			if d.only == "" {
 				place.Column -= len("{")
 				place.Text = slices.Concat([]byte("{"), m.label, value)
 			}
 			for _, t := range list {
-				if place.Inside = pointers[t.i]; d.only != "" {
+				place.Inside = pointers[t.i]
+				if d.only != "" {
 					place.Inside = strings.TrimPrefix(place.Inside, rawjson.Pointer(m.name))
 				}
 				places[t.i] = place

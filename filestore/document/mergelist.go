@@ -160,7 +160,8 @@ func (l *listMerge) added() map[int][]item {
 	place := 0
 	for n, it := range l.other.items {
 		if i := l.kept.place(it.key); i >= 0 {
-			if i++; i > place || !l.ordered {
+			i++
+			if i > place || !l.ordered {
 				place = i
 			}
 			continue

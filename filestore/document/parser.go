@@ -122,11 +122,13 @@ func (c *parser) brackets(most int) bool {
 		case ' ', '\t', '\r', '\n':
 			c.spaced = true
 		case '{', '[':
-			if depth++; depth > most {
+			depth++
+			if depth > most {
 				return false
 			}
 		case '}', ']':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				c.at = i + 1
 				return true
 			}
@@ -165,7 +167,8 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 			c.reused += len(e.text)
 			elements = append(elements, e)
 		} else {
-			if c.space(); c.take(']') {
+			c.space()
+			if c.take(']') {
 				break
 			}
 			if n > 0 {
@@ -182,13 +185,15 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 			e := element{text: c.data[end:c.at], gap: uint32(gap), compact: !c.spaced}
 			if was != nil {
 				e.key = was.missed(c.plain[end+gap:c.at], idMember)
-				if c.notFound += len(e.text); c.mostlyNew() {
+				c.notFound += len(e.text)
+				if c.mostlyNew() {
 					was = nil
 				}
 			}
 			elements = append(elements, e)
 		}
-		if end = c.at; end-start >= c.chunkSize {
+		end = c.at
+		if end-start >= c.chunkSize {
 			hand()
 		}
 	}

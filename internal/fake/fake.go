@@ -104,7 +104,8 @@ func (g *generator) begin(collection string, relations []database.Relation) erro
 	g.collection, g.rules, g.samples, g.refs = collection, snap.Schema().Member(collection), nil, make(map[string][]jsontext.Value)
 	g.varies = false
 	for r := range snap.All(collection) {
-		if g.samples = append(g.samples, r.Value); len(g.samples) == sampled {
+		g.samples = append(g.samples, r.Value)
+		if len(g.samples) == sampled {
 			break
 		}
 	}
@@ -155,7 +156,8 @@ func (g *generator) restart() {
 	inferred := &place{sample: g.root.sample}
 	g.read(inferred, rawjson.At(g.doc, rawjson.Pointer("properties", g.collection, "items")))
 	for _, f := range inferred.fields {
-		if g.root.field(f.name); len(g.root.fields) > known {
+		g.root.field(f.name)
+		if len(g.root.fields) > known {
 			known++
 			g.root.fields[known-1] = f
 		}
@@ -166,7 +168,8 @@ func (g *generator) restart() {
 // record makes a record that the rules allow.
 func (g *generator) record() (r *database.Record, err error) {
 	for g.try = range tries {
-		if g.who = nil; g.varies {
+		g.who = nil
+		if g.varies {
 			g.restart()
 		}
 		r, err = g.tx.Put(database.Create, g.collection, "", g.object(g.root, 0))

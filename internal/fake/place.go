@@ -94,7 +94,8 @@ func (g *generator) read(p *place, s jsontext.Value) {
 			g.varies = true
 		case "if":
 			branch := "else"
-			if g.varies = true; g.IntN(2) == 0 {
+			g.varies = true
+			if g.IntN(2) == 0 {
 				branch = "then"
 				g.read(p, v)
 			}

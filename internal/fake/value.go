@@ -23,7 +23,8 @@ func (g *generator) object(p *place, level int) jsontext.Value {
 	var values []jsontext.Value
 	for _, f := range p.fields {
 		var v jsontext.Value
-		if g.open(f); level == 0 {
+		g.open(f)
+		if level == 0 {
 			v = g.member(f)
 		} else if f.required || level < deepest && g.includes(p, f) {
 			v = g.value(f, level+1)
@@ -57,7 +58,8 @@ func (g *generator) value(p *place, level int) jsontext.Value {
 	case len(p.enum) > 0:
 		return pick(g, p.enum)
 	case len(p.types) > 0:
-		if kind = p.types[0]; kind == "null" || isNumber && p.allows("number") {
+		kind = p.types[0]
+		if kind == "null" || isNumber && p.allows("number") {
 			kind = p.types[len(p.types)-1]
 		}
 	case p.fields != nil:
@@ -118,10 +120,12 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 		_, fraction, _ := strings.Cut(string(a), ".")
 		low, high, decimals = min(float(a), float(b)), max(float(a), float(b)), min(len(fraction), 9)
 	}
-	if low = max(low, p.least); low > p.most { // the schema knows better
+	low = max(low, p.least)
+	if low > p.most { // the schema knows better
 		low = max(p.least, p.most-100)
 	}
-	if high = min(high, p.most); high < low {
+	high = min(high, p.most)
+	if high < low {
 		high = min(low+100, p.most)
 	}
 	unit := math.Pow10(-decimals)
@@ -194,7 +198,8 @@ func (g *generator) walk(re *syntax.Regexp) string {
 	case syntax.OpQuest:
 		least = 0
 	case syntax.OpRepeat:
-		if least, most = re.Min, re.Max; most < 0 {
+		least, most = re.Min, re.Max
+		if most < 0 {
 			most = least + 4
 		}
 	}

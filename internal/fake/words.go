@@ -103,7 +103,8 @@ func (g *generator) time(p *place) string {
 	if layout == "" || other == "" {
 		first, last := -30, 30
 		n, _ := fmt.Sscanf(p.hint, "@%d %d", &first, &last)
-		if layout = layouts[p.format]; layout == "" && n == 2 && p.form == "" {
+		layout = layouts[p.format]
+		if layout == "" && n == 2 && p.form == "" {
 			layout = time.RFC3339
 			if last < -30 || strings.HasSuffix(strings.ToLower(p.name), "date") {
 				layout = time.DateOnly

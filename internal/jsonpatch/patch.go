@@ -172,7 +172,8 @@ func (p *Patcher) do(i int, op *Operation) *Error {
 	}
 	if op.Op == "copy" {
 		v := source.Value()
-		if p.copied += len(v); p.copied > maxCopied {
+		p.copied += len(v)
+		if p.copied > maxCopied {
 			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
 		}
 		return p.add(i, op, &Node{Text: v})

@@ -75,7 +75,8 @@ func (e *explainer) read() {
 		end := int(dec.InputOffset())
 		switch tok.Kind() {
 		case '{', '[':
-			if e.open = append(e.open, end-1); len(e.open) > e.MaxDepth {
+			e.open = append(e.open, end-1)
+			if len(e.open) > e.MaxDepth {
 				e.explain(end-1, 'v', end-1)
 				return
 			}
@@ -109,7 +110,8 @@ func (e *explainer) token(dec *jsontext.Decoder, fault *jsontext.SyntacticError)
 	case len(e.open) == 0:
 		item = 'v'
 	case kind == '{' && n%2 == 1:
-		if e.name = rawjson.Offset(e.text, string(dec.StackPointer())); c != ':' {
+		e.name = rawjson.Offset(e.text, string(dec.StackPointer()))
+		if c != ':' {
 			e.explain(i, ':', end)
 			return
 		}

@@ -107,7 +107,8 @@ func Blanked(data []byte) []byte {
 			}
 			valid := i + ValidUTF8(data[i:end])
 			blank(i, valid)
-			if i = end; valid < end {
+			i = end
+			if valid < end {
 				return out
 			}
 			continue
@@ -120,7 +121,8 @@ func Blanked(data []byte) []byte {
 		if c == ',' && before != '{' && before != '[' && before != ',' && before != ':' {
 			comma = i
 		}
-		if before = c; c == '"' {
+		before = c
+		if c == '"' {
 			i = SkipString(data, i)
 		} else {
 			i++

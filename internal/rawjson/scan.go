@@ -57,7 +57,8 @@ func SkipValue(b []byte, i int) int {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i + 1
 			}
 		}
@@ -79,7 +80,8 @@ func skipScalar(b []byte, i int) int {
 
 // SkipComma returns the index of what follows a value that ends at i.
 func SkipComma(v []byte, i int) int {
-	if i = SkipSpace(v, i); i < len(v) && v[i] == ',' {
+	i = SkipSpace(v, i)
+	if i < len(v) && v[i] == ',' {
 		i = SkipSpace(v, i+1)
 	}
 	return i

@@ -153,7 +153,8 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 
 // reference reads the value of x-ref.
 func (x *extras) reference(v any) (ok bool) {
-	if x.ref, ok = v.(string); ok {
+	x.ref, ok = v.(string)
+	if ok {
 		return true
 	}
 	obj, _ := v.(map[string]any)
