@@ -101,7 +101,7 @@ func TestAuth(t *testing.T) {
 	silent.etcd = sealed{silent.etcd, t}
 	followSilent := following(t, silent, load(t, silent))
 	asOf := func() int64 {
-		_, _, asOf, err := s.latest(ctx)
+		_, asOf, err := s.readHead(ctx, readTime)
 		do(nil, err)
 		return asOf
 	}

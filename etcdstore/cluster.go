@@ -19,34 +19,34 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A cluster is what a Store needs of etcd.
+// A cluster is the part of etcd's API that a Store uses.
 type cluster interface {
-	// Do performs an operation. A write is sent once, or not at all.
+	// Do performs an operation. It sends a write at most once.
 	Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error)
 
 	// Watch yields the events of keys, in whole revisions, until ctx is done or the
-	// watch ends. A response that reports an error is the last one. Without a node it
-	// yields nothing.
+	// watch ends. A response with an error is the last. Without a connection the
+	// channel is nil.
 	Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan
 
 	Close() error
 }
 
-// nodes is a cluster whose calls go to one node as long as it answers: a client of all
-// nodes would send every third call to a node that hangs.
+// nodes is a cluster that sends all calls to one node until the node stops answering. A
+// client of all nodes would send every third call to a node that hangs.
 type nodes struct {
 	config clientv3.Config
 	urls   []string
-	failed atomic.Pointer[ConnectionError] // of the latest connection, nil if it did not fail
+	failed atomic.Pointer[ConnectionError] // of the latest call, nil if it was connected
 
-	at     atomic.Int64 // the node in use
-	mu     sync.Mutex
-	etcd   *clientv3.Client   // guarded by mu; nil until a node has answered, and after drop
-	stay   context.Context    // guarded by mu; done when the node is left
-	cancel context.CancelFunc // guarded by mu; of stay
+	current  atomic.Int64 // index of the node in use
+	mu       sync.Mutex
+	client   *clientv3.Client   // guarded by mu; nil before the first connection, and after drop
+	watching context.Context    // guarded by mu; of all watches, until the node in use changes
+	cancel   context.CancelFunc // guarded by mu; of watching
 }
 
-// How long a node may take. gRPC allows no shorter time between pings.
+// Timeouts of connections. gRPC does not allow a shorter interval of pings.
 const (
 	dialTime     = 2 * time.Second
 	pingEach     = 10 * time.Second
@@ -56,9 +56,10 @@ const (
 
 func newNodes(a Address, o Options) *nodes {
 	n := &nodes{}
-	n.stay, n.cancel = context.WithCancel(context.Background())
+	n.watching, n.cancel = context.WithCancel(context.Background())
 	redial := backoff.DefaultConfig
-	redial.BaseDelay, redial.MaxDelay = repeatAfter, redialAtMost
+	redial.BaseDelay = repeatAfter
+	redial.MaxDelay = redialAtMost
 	n.config = clientv3.Config{
 		DialTimeout:          dialTime,
 		DialKeepAliveTime:    pingEach,
@@ -78,7 +79,8 @@ func newNodes(a Address, o Options) *nodes {
 		if o.TLS == nil {
 			o.TLS = func() (*tls.Config, error) { return &tls.Config{MinVersion: tls.VersionTLS12}, nil }
 		}
-		n.config.DialOptions = append(n.config.DialOptions, grpc.WithTransportCredentials(tlsHandshake{credentials.NewTLS(nil), o.TLS}))
+		handshake := grpc.WithTransportCredentials(tlsHandshake{credentials.NewTLS(nil), o.TLS})
+		n.config.DialOptions = append(n.config.DialOptions, handshake)
 	}
 	for _, host := range a.Hosts {
 		n.urls = append(n.urls, scheme+host)
@@ -86,11 +88,14 @@ func newNodes(a Address, o Options) *nodes {
 	return n
 }
 
-// intercept notes why there is no connection to a node. The client of etcd reports only
-// that a call has taken too long, and sends a call again that a node or a proxy has given
-// up: it may have been performed.
-func (n *nodes) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
-	url := n.urls[n.at.Load()]
+// intercept records why there is no connection to a node: the client of etcd only reports
+// that a call took too long. It also reports a call that a node or a proxy canceled as
+// unavailable: the client would repeat the call, although it may have been performed.
+func (n *nodes) intercept(
+	ctx context.Context, method string, req, reply any,
+	c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption,
+) error {
+	url := n.urls[n.current.Load()]
 	err := invoke(ctx, method, req, reply, c, o...)
 	if cause, ok := connectionCause(err); ok {
 		n.failed.Store(&ConnectionError{Node: url, Cause: cause})
@@ -100,32 +105,35 @@ func (n *nodes) intercept(ctx context.Context, method string, req, reply any, c 
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrInvalidAuthToken) {
 		return errTokenEnded
 	}
-	if code := status.Code(err); (code == codes.Canceled || code == codes.DeadlineExceeded) && ctx.Err() == nil {
+	code := status.Code(err)
+	if (code == codes.Canceled || code == codes.DeadlineExceeded) && ctx.Err() == nil {
 		return status.Error(codes.Unavailable, "given up: "+err.Error())
 	}
 	return err
 }
 
-// errTokenEnded is the error of a call whose token has ended: etcd has been restarted, for
-// example. The client of etcd would ask for another token with the old one in its request,
-// which etcd 3.4 refuses, again and again. A new client has no old token.
-var errTokenEnded = status.Error(codes.Unauthenticated, "the token of the user has ended")
+// errTokenEnded is the error of a call with an expired token, as after a restart of etcd.
+// The client of etcd would send the expired token with its request for a new token, and
+// etcd 3.4 refuses that. A new client has no expired token.
+var errTokenEnded = status.Error(codes.Unauthenticated, "the token of the user has expired")
 
-// explain returns an error of a call, with the reason if there is no connection.
+// explain adds the reason to the error of a call without a connection.
 func (n *nodes) explain(err error) error {
-	if e := n.failed.Load(); e != nil && isAway(err) {
+	if e := n.failed.Load(); e != nil && isUnreachable(err) {
 		return &ConnectionError{Node: e.Node, Cause: e.Cause, err: err}
 	}
 	return err
 }
 
-// A tlsHandshake asks for its configuration at each connection.
+// A tlsHandshake gets its configuration anew for each connection.
 type tlsHandshake struct {
 	credentials.TransportCredentials
 	config func() (*tls.Config, error)
 }
 
-func (h tlsHandshake) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (h tlsHandshake) ClientHandshake(
+	ctx context.Context, authority string, conn net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	config, err := h.config()
 	if err != nil {
 		return nil, nil, err
@@ -135,64 +143,65 @@ func (h tlsHandshake) ClientHandshake(ctx context.Context, authority string, con
 
 func (h tlsHandshake) Clone() credentials.TransportCredentials { return h }
 
-// client returns the client, and the number of the node that it uses.
-func (n *nodes) client() (*clientv3.Client, int64, error) {
+// connect returns the client, and the index of its node.
+func (n *nodes) connect() (*clientv3.Client, int64, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := n.at.Load()
-	if n.etcd == nil {
-		n.config.Endpoints = n.urls[at : at+1]
-		c, err := clientv3.New(n.config) // with a user this asks the node
+	node := n.current.Load()
+	if n.client == nil {
+		n.config.Endpoints = n.urls[node : node+1]
+		c, err := clientv3.New(n.config) // calls the node if there is a user
 		if err != nil {
-			n.at.Store((at + 1) % int64(len(n.urls)))
-			return nil, 0, unsentError{n.explain(err)}
+			n.current.Store((node + 1) % int64(len(n.urls)))
+			err = n.explain(err)
+			return nil, 0, &textError{err.Error(), []error{errUnsent, err}}
 		}
-		n.etcd = c
+		n.client = c
 	}
-	return n.etcd, at, nil
+	return n.client, node, nil
 }
 
-// leave makes later calls use the next node, unless another call did so already. Watches end.
-func (n *nodes) leave(number int64) {
+// leave moves from a node to the next one, unless another call has done so. Watches end.
+func (n *nodes) leave(node int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.at.Load() != number {
+	if n.current.Load() != node {
 		return
 	}
 	n.endWatchesLocked()
-	number = (number + 1) % int64(len(n.urls))
-	n.at.Store(number)
-	if n.etcd != nil {
-		n.etcd.SetEndpoints(n.urls[number])
+	node = (node + 1) % int64(len(n.urls))
+	n.current.Store(node)
+	if n.client != nil {
+		n.client.SetEndpoints(n.urls[node])
 	}
 }
 
 func (n *nodes) endWatchesLocked() {
 	n.cancel()
-	n.stay, n.cancel = context.WithCancel(context.Background())
+	n.watching, n.cancel = context.WithCancel(context.Background())
 }
 
-// drop makes later calls use another client than c. Watches end.
+// drop makes later calls use a new client instead of c. Watches end.
 func (n *nodes) drop(c *clientv3.Client) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.etcd == c {
+	if n.client == c {
 		n.endWatchesLocked()
-		n.etcd = nil
-		time.AfterFunc(writeTime, func() { c.Close() }) // for calls that have begun
+		n.client = nil
+		time.AfterFunc(writeTime, func() { c.Close() }) // after the calls in progress
 	}
 }
 
 func (n *nodes) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	r, err := n.try(ctx, op)
-	if errors.Is(err, errTokenEnded) { // it was not performed
+	if errors.Is(err, errTokenEnded) { // the operation was not performed
 		return n.try(ctx, op)
 	}
 	return r, err
 }
 
 func (n *nodes) try(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
-	c, number, err := n.client()
+	c, node, err := n.connect()
 	if err != nil {
 		return clientv3.OpResponse{}, err
 	}
@@ -200,26 +209,27 @@ func (n *nodes) try(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, e
 	if errors.Is(err, errTokenEnded) {
 		n.drop(c)
 	}
-	if isAway(err) {
+	if isUnreachable(err) {
 		err = n.explain(err)
-		n.leave(number)
+		n.leave(node)
 	}
 	return r, err
 }
 
-// Watch uses one node until it is left. Its client would wait for the node to return.
+// Watch watches at one node. The watch ends when calls move to another node; the client of
+// etcd alone would wait for the node to return.
 func (n *nodes) Watch(ctx context.Context, key string, o ...clientv3.OpOption) clientv3.WatchChan {
-	c, _, err := n.client()
+	c, _, err := n.connect()
 	if err != nil {
 		return nil
 	}
 	n.mu.Lock()
-	stay := n.stay
+	watching := n.watching
 	n.mu.Unlock()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	stop := context.AfterFunc(stay, cancel)
+	stop := context.AfterFunc(watching, cancel)
 	context.AfterFunc(ctx, func() { stop() })
-	defer time.AfterFunc(dialTime, cancel).Stop() // the watch begins when the node says so
+	defer time.AfterFunc(dialTime, cancel).Stop() // c.Watch blocks until the node answers
 	return c.Watch(ctx, key, o...)
 }
 
@@ -227,8 +237,8 @@ func (n *nodes) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cancel()
-	if n.etcd == nil {
+	if n.client == nil {
 		return nil
 	}
-	return n.etcd.Close()
+	return n.client.Close()
 }

@@ -17,43 +17,139 @@ import (
 	"pickup/internal/storage"
 )
 
-// Commit makes the changes of all updates durable in one step, which has one
-// revision. Errors wrap:
+// Commit makes the changes of all updates durable in one step, with one revision.
+// Errors wrap:
 //
-//   - storage.ErrConflict: another replica was faster
+//   - storage.ErrConflict: another replica committed first
 //   - storage.ErrAway: the cluster does not answer; nothing changed
-//   - storage.ErrUnsure: it did not answer either when asked for the outcome
-//   - storage.ErrFull, storage.ErrReadOnly: etcd has refused it
-//   - storage.ErrTooLarge: it does not fit one transaction; nothing changed
+//   - storage.ErrUnsure: the cluster stopped answering, and the outcome is unknown
+//   - storage.ErrFull, storage.ErrReadOnly: etcd refused the commit
+//   - storage.ErrTooLarge: the changes do not fit in one transaction; nothing changed
 //   - storage.ErrBroken: the value of a key is not JSON
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	return s.commit(ctx, int64(base), slices.Concat(updates...), nil, nil)
+	return s.commit(ctx, int64(base), update{changes: slices.Concat(updates...)})
 }
 
 // CommitRules implements storage.SharedStore.
-func (s *Store) CommitRules(ctx context.Context, base storage.Rev, rules []byte, idMember func(string) string, changes []storage.Change) (storage.Rev, error) {
-	return s.commit(ctx, int64(base), changes, append([]byte{}, rules...), idMember)
+func (s *Store) CommitRules(
+	ctx context.Context, base storage.Rev, rules []byte, idField func(string) string, changes []storage.Change,
+) (storage.Rev, error) {
+	return s.commit(ctx, int64(base), update{changes, rules, idField})
 }
 
-// commit makes changes durable. Unless rules is nil, they change too, and idMember with them.
-func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change, rules []byte, idMember func(string) string) (storage.Rev, error) {
+// An update is the content of a commit.
+type update struct {
+	changes []storage.Change
+	rules   []byte                         // empty: none
+	idField func(collection string) string // nil: the rules do not change
+}
+
+// commit makes an update of the state at base durable.
+func (s *Store) commit(ctx context.Context, base int64, u update) (storage.Rev, error) {
 	if s.readOnly {
 		return 0, fmt.Errorf("%w: this server does not write to the cluster", storage.ErrReadOnly)
 	}
 	s.committing.Lock()
 	defer s.committing.Unlock()
-	if err := s.prepare(ctx, base); err != nil {
+	if err := s.prepareCommit(ctx, base); err != nil {
 		return 0, err
 	}
-	c, err := s.newCommit(base, changes, rules, idMember)
+	c, err := s.newCommit(base, u)
 	if err != nil {
-		return 0, s.outcome(err)
+		return 0, s.commitError(err)
 	}
 	rev, err := c.try(ctx)
 	if err != nil {
-		return storage.Rev(rev), s.outcome(err)
+		return storage.Rev(rev), s.commitError(err)
 	}
-	d := newStep(rev)
+	c.done(rev)
+	if u.idField != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idField = u.idField
+	}
+	return storage.Rev(rev), nil
+}
+
+// prepareCommit returns an error if the contents are broken. After a failed read of the
+// head it also checks that the cluster answers again, because otherwise the outcome of a
+// transaction would be unknown. It loads the contents if the known state is older than base.
+func (s *Store) prepareCommit(ctx context.Context, base int64) error {
+	s.mu.Lock()
+	isKnown := s.state != nil && s.state.head.rev >= base
+	lastError := s.lastError
+	err := cmp.Or(s.fatal, s.broken)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if lastError != nil {
+		if _, _, err := s.readHead(ctx, readTime); err != nil {
+			return s.failure(err)
+		}
+	}
+	if isKnown {
+		return nil
+	}
+	_, err = s.load(ctx)
+	return err
+}
+
+// newCommit returns the commit of an update, if base is the known state.
+func (s *Store) newCommit(base int64, u update) (*commit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.state.head
+	if last.rev != base {
+		return nil, errConflict
+	}
+	idField := u.idField
+	if idField == nil {
+		idField = s.idField
+	}
+	p, err := newPlan(s.state, idField, u.changes)
+	if err != nil {
+		return nil, err
+	}
+	c := &commit{Store: s, base: last, head: s.nextHead(last)}
+	c.ops, c.head.Whole = p.ops()
+	if len(u.rules) > 0 {
+		c.ops = append(c.ops, put(rulesKey, u.rules))
+	} else if u.idField != nil && s.state.hasRules {
+		c.ops = append(c.ops, del(rulesKey))
+	}
+	return c, c.checkSize()
+}
+
+// commitError counts the error of a commit, and returns the error for the caller.
+func (s *Store) commitError(err error) error {
+	if errors.Is(err, errConflict) {
+		s.stats.conflicts.Add(1)
+		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.prefix, "/"), storage.ErrConflict)
+	}
+	if errors.Is(err, storage.ErrUnsure) {
+		s.stats.unsure.Add(1)
+		return err
+	}
+	return s.failure(err)
+}
+
+// A commit is one step of the database.
+type commit struct {
+	*Store
+	base head // before the step
+	head head // after the step
+	ops  []op
+}
+
+// errConflict is the error of a commit whose base is not the latest head.
+var errConflict = errors.New("another server committed first")
+
+// done updates the state of the store after the commit was written at rev.
+func (c *commit) done(rev int64) {
+	c.setWriteError(nil)
+	c.head.rev = rev
+	d := newStep()
 	d.head = &c.head
 	for _, o := range c.ops {
 		if o.end == "" {
@@ -61,110 +157,37 @@ func (s *Store) commit(ctx context.Context, base int64, changes []storage.Change
 		}
 	}
 	d.sort()
-	s.setRefused(nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.noteLocked(d)
-	if rules != nil {
-		s.idMember = idMember
-	}
-	return storage.Rev(rev), nil
+	c.advance(d)
 }
 
-// newCommit returns the commit of changes, which has not begun.
-func (s *Store) newCommit(base int64, changes []storage.Change, rules []byte, idMember func(string) string) (*commit, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.rev != base {
-		return nil, errConflict
-	}
-	if idMember == nil {
-		idMember = s.idMember
-	}
-	p, err := newPlan(s.state, idMember, changes)
-	if err != nil {
-		return nil, err
-	}
-	c := &commit{Store: s, base: base, last: s.state.head, head: s.next(s.state.head, base)}
-	c.ops, c.head.Whole = p.ops()
-	switch {
-	case len(rules) > 0:
-		c.ops = append(c.ops, put(rulesKey, rules))
-	case rules != nil && s.state.rules:
-		c.ops = append(c.ops, del(rulesKey))
-	}
-	return c, c.checkSize()
-}
-
-// outcome returns the error of Commit for one of its parts.
-func (s *Store) outcome(err error) error {
-	switch {
-	case errors.Is(err, errConflict):
-		s.stats.conflicts.Add(1)
-		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.prefix, "/"), storage.ErrConflict)
-	case errors.Is(err, storage.ErrUnsure):
-		s.stats.unsure.Add(1)
-		return err
-	}
-	return s.failure(err)
-}
-
-// prepare returns an error if the contents are broken, or if the cluster did not answer
-// the last time and does not answer now: the outcome of a transaction would be unknown. It
-// loads the contents if what is known of them is older than base.
-func (s *Store) prepare(ctx context.Context, base int64) error {
-	s.mu.Lock()
-	known, away, err := s.state != nil && s.state.rev >= base, s.away, cmp.Or(s.gone, s.broken)
-	s.mu.Unlock()
-	if err == nil && away != nil {
-		call, cancel := context.WithTimeout(ctx, readTime)
-		defer cancel()
-		_, _, _, err = s.latest(call)
-		err = s.failure(err)
-	}
-	if err == nil && !known {
-		_, err = s.load(ctx)
-	}
-	return err
-}
-
-// A commit is one step of the database from the head called last, written at base.
-type commit struct {
-	*Store
-	base int64
-	last head
-	head head // the new one
-	ops  []op
-}
-
-// errConflict is the error of a transaction whose base is not the latest head.
-var errConflict = errors.New("another server was faster")
-
-// checkSize returns an error if etcd does not take the commit at once.
+// checkSize returns an error if the commit does not fit in one transaction.
 func (c *commit) checkSize() error {
 	size := 0
 	for _, o := range c.ops {
-		if err := c.check(o); err != nil {
+		if err := c.checkOp(o); err != nil {
 			return err
 		}
 		size += o.size() + len(c.prefix)
 	}
-	switch {
-	case len(c.ops) > maxOperations:
-		return tooLarge("the change has %s keys; etcd takes %s at once: send it in parts", thousands(len(c.ops)), thousands(maxOperations))
-	case size > maxBytes:
-		return tooLarge("the change has %s KiB; etcd takes %s at once: send it in parts", thousands(size>>10), thousands(maxBytes>>10))
+	if n := len(c.ops); n > maxOperations {
+		return tooLarge("the change has %s keys; etcd takes %s at once: send it in parts",
+			thousands(n), thousands(maxOperations))
+	}
+	if size > maxBytes {
+		return tooLarge("the change has %s KiB; etcd takes %s at once: send it in parts",
+			thousands(size>>10), thousands(maxBytes>>10))
 	}
 	return nil
 }
 
-// check returns an error if etcd does not take the operation even alone.
-func (s *Store) check(o op) error {
-	switch {
-	case len(o.key) > maxKey-len(s.prefix):
+// checkOp returns an error if etcd does not accept the operation at all.
+func (s *Store) checkOp(o op) error {
+	if len(o.key) > maxKey-len(s.prefix) {
 		return tooLarge("a name or an id has more than %s bytes", thousands(maxKey-len(s.prefix)-64))
-	case len(o.value) > maxValue:
-		return tooLarge("the value of %s has %s bytes; etcd takes %s", o.key, thousands(len(o.value)), thousands(maxValue))
+	}
+	if len(o.value) > maxValue {
+		return tooLarge("the value of %s has %s bytes; etcd takes %s",
+			o.key, thousands(len(o.value)), thousands(maxValue))
 	}
 	return nil
 }
@@ -173,7 +196,7 @@ func tooLarge(format string, args ...any) error {
 	return &storage.AdviceError{Err: storage.ErrTooLarge, Advice: fmt.Sprintf(format, args...)}
 }
 
-// thousands returns a number with commas, as in 4,032.
+// thousands formats a number with commas, as in 4,032.
 func thousands(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)
@@ -181,85 +204,93 @@ func thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// size is about what an operation adds to a request.
+// size returns about how many bytes an operation adds to a request.
 func (o op) size() int { return len(o.key) + len(o.end) + len(o.value) + 32 }
 
-// try writes the head, and the operations with it, if the head is still the one of the
-// base. The error is errConflict if it is not, with the revision of the head that was
-// found or 0, and wraps storage.ErrUnsure if that cannot be found out.
+// try writes the head and performs the operations if the base is still the latest head.
+// Otherwise the error is errConflict, with the revision of the latest head or 0. The
+// error wraps storage.ErrUnsure if the outcome is unknown.
 func (c *commit) try(ctx context.Context) (int64, error) {
-	c.head.Keys = counted(c.ops)
-	then := append([]clientv3.Op{clientv3.OpPut(c.prefix+headKey, c.head.encode())}, c.nested(c.ops)...)
-	r, err := c.transact(ctx, writeTime, c.isLatest(c.base, c.last), then)
+	c.head.Keys = countKeys(c.ops)
+	then := append([]clientv3.Op{c.putHead(c.head.encode())}, c.nested(c.ops)...)
+	r, err := c.transact(ctx, writeTime, c.isLatest(c.base), then)
 	switch {
 	case err == nil && r.Succeeded:
 		return r.Header.Revision, nil
 	case err == nil:
-		return c.confirm(found(r))
+		return c.confirm(elseRead(r))
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return c.look(ctx, err)
+		return c.resolveFull(ctx, err)
 	case isRefused(err), isUnsent(err):
 		return 0, err
 	}
 	return c.resolve(ctx, err)
 }
 
-// confirm returns the revision of the commit if it wrote the head that was found.
+// confirm returns the revision of the commit if the latest head, in kvs, is its own. The
+// client of etcd may have sent the transaction twice.
 func (c *commit) confirm(kvs []*mvccpb.KeyValue) (int64, error) {
-	rev, h, err := c.headOf(kvs)
-	if err != nil || h.Prev == c.base && h.Commit == c.head.Commit { // it was sent twice
-		return rev, err
+	h, err := c.parseHead(kvs)
+	if err != nil {
+		return h.rev, err
 	}
-	if rev <= c.base { // after a restore from a backup
-		rev = 0
+	if h.Prev == c.base.rev && h.Commit == c.head.Commit {
+		return h.rev, nil
 	}
-	return rev, errConflict
+	if h.rev <= c.base.rev { // after a restore from a backup
+		return 0, errConflict
+	}
+	return h.rev, errConflict
 }
 
-// transact performs a transaction that reads the head if its conditions do not hold. It is
-// sent again as long as no node has received it.
-func (s *Store) transact(ctx context.Context, limit time.Duration, ifs []clientv3.Cmp, then []clientv3.Op) (*clientv3.TxnResponse, error) {
-	op := clientv3.OpTxn(ifs, then, []clientv3.Op{clientv3.OpGet(s.prefix + headKey)})
-	for again := 0; ; again++ {
+// transact performs a transaction that reads the head if a condition does not hold. It
+// repeats the call while no node has received it.
+func (s *Store) transact(
+	ctx context.Context, limit time.Duration, conditions []clientv3.Cmp, then []clientv3.Op,
+) (*clientv3.TxnResponse, error) {
+	op := clientv3.OpTxn(conditions, then, []clientv3.Op{clientv3.OpGet(s.prefix + headKey)})
+	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, limit)
 		r, err := s.etcd.Do(call, op)
 		cancel()
-		if err == nil || !isUnsent(err) || again == 4 || ctx.Err() != nil {
+		if err == nil || !isUnsent(err) || try == 4 || ctx.Err() != nil {
 			return r.Txn(), err
 		}
-		time.Sleep(time.Duration(again) * repeatAfter)
+		time.Sleep(time.Duration(try) * repeatAfter)
 	}
 }
 
-// found returns what a transaction read because its conditions did not hold.
-func found(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
+// elseRead returns the keys that transact read because a condition did not hold.
+func elseRead(r *clientv3.TxnResponse) []*mvccpb.KeyValue {
 	return r.Responses[0].GetResponseRange().Kvs
 }
 
-// isLatest returns the conditions that the head is h, written at rev. After a restore
-// another head may have that revision.
-func (s *Store) isLatest(rev int64, h head) []clientv3.Cmp {
+// isLatest returns the conditions that h is the latest head. The revision alone does not
+// identify a head: after a restore from a backup, another head may have the same.
+func (s *Store) isLatest(h head) []clientv3.Cmp {
 	return []clientv3.Cmp{
-		clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", rev),
+		clientv3.Compare(clientv3.ModRevision(s.prefix+headKey), "=", h.rev),
 		clientv3.Compare(clientv3.Value(s.prefix+headKey), "=", h.text),
 	}
 }
 
-// nested returns operations as etcd takes them: no more than 63 next to the head, and
-// in each of these no more than 64, so that both levels together have at most 128.
+// nested returns operations for a transaction that also writes the head. More than 63 are
+// split into up to 63 nested transactions of up to 64 operations, because etcd accepts 128
+// operations on both levels together.
 func (s *Store) nested(ops []op) []clientv3.Op {
 	const wide = 63
 	if len(ops) <= wide {
-		return s.plain(ops)
+		return s.clientOps(ops)
 	}
 	var all []clientv3.Op
 	for group := range slices.Chunk(ops, (len(ops)+wide-1)/wide) {
-		all = append(all, clientv3.OpTxn(nil, s.plain(group), nil))
+		all = append(all, clientv3.OpTxn(nil, s.clientOps(group), nil))
 	}
 	return all
 }
 
-func (s *Store) plain(ops []op) []clientv3.Op {
+// clientOps converts operations for the client of etcd.
+func (s *Store) clientOps(ops []op) []clientv3.Op {
 	all := make([]clientv3.Op, len(ops))
 	for i, o := range ops {
 		switch {

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -13,198 +14,208 @@ import (
 	"pickup/internal/storage"
 )
 
-// A step is what the events of one revision say, or all keys of a load.
+// A step is the content of the events of one revision, or of all keys in a load.
 type step struct {
-	rev    int64
-	head   *head // nil: it was not written
-	edited bool  // somebody wrote contents without a head
-	reload bool  // what changed is not known
-	batch  storage.Batch
-
-	members []pair            // by their ranks
-	records map[string][]pair // by their places, of each collection
+	head    *head // nil: a hand edit
+	batch   storage.Batch
+	fields  []pair            // sorted by rank
+	records map[string][]pair // of each collection, sorted by place
 }
 
-// A pair is a key under c/ or r/ and its value.
+// A pair is the key of a field or a record, and its value.
 type pair struct {
 	at    uint64         // the rank or the place
-	name  string         // of the member, or the key of the record
-	value jsontext.Value // nil: it was deleted
+	name  string         // the name of the field, or the key of the record
+	value jsontext.Value // nil: deleted
 	rev   int64
 }
 
 func (p pair) compare(other pair) int {
-	return cmp.Or(cmp.Compare(p.at, other.at), strings.Compare(p.name, other.name)) // the same rank: by hand
+	// Only hand edits can lead to equal ranks.
+	return cmp.Or(cmp.Compare(p.at, other.at), strings.Compare(p.name, other.name))
 }
 
-func newStep(rev int64) *step {
-	return &step{rev: rev, records: make(map[string][]pair)}
-}
+func newStep() *step { return &step{records: make(map[string][]pair)} }
 
-// decode returns what the events of one revision say.
+// errReload is the error of decode for a head with Reload, or a commit that etcd did not
+// report completely.
+var errReload = errors.New("the changes are unknown")
+
+// decode returns the content of the events of one revision.
 func (s *Store) decode(events []*clientv3.Event) (*step, error) {
-	d := newStep(events[0].Kv.ModRevision)
+	d := newStep()
 	keys := 0
-	var broken error // of a key; the head decides whether it counts
+	var invalid error // of a key; does not matter if the head says reload
 	for _, e := range events {
-		switch key := strings.TrimPrefix(string(e.Kv.Key), s.prefix); {
-		case key != headKey:
+		isDelete := e.Type == clientv3.EventTypeDelete
+		if strings.TrimPrefix(string(e.Kv.Key), s.prefix) != headKey {
 			keys++
-			broken = cmp.Or(broken, d.read(s.prefix, e.Kv, e.Type == clientv3.EventTypeDelete))
-		case e.Type == clientv3.EventTypeDelete:
-			return d, s.absent()
-		default:
-			h, err := decodeHead(e.Kv.Value)
-			if err == nil {
-				err = s.checkHead(h, d.rev, 0)
-			}
-			if err != nil {
-				return d, err
-			}
-			d.head = &h
+			invalid = cmp.Or(invalid, d.read(s.prefix, e.Kv, isDelete))
+			continue
 		}
+		if isDelete {
+			return d, s.missingError()
+		}
+		h, err := decodeHead(e.Kv)
+		if err == nil {
+			err = s.checkHead(h, 0)
+		}
+		if err != nil {
+			return d, err
+		}
+		d.head = &h
 	}
-	switch {
-	case d.head == nil:
-		d.edited = true
+	if d.head == nil {
 		return d, nil
-	case d.head.Reload:
-		d.reload = true
-		return d, nil
-	case keys != d.head.Keys: // see I9
+	}
+	if d.head.Reload {
+		return d, errReload
+	}
+	if keys != d.head.Keys { // see I9
 		s.stats.gaps.Add(1)
-		s.log.Error("etcd has not reported every key of a commit; loading everything", "revision", d.rev, "keys", keys, "of", d.head.Keys)
-		d.reload = true
-		return d, nil
-	case broken != nil:
-		return d, broken
+		s.log.Error("etcd did not report every key of a commit; loading everything",
+			"revision", d.head.rev, "keys", keys, "of", d.head.Keys)
+		return d, errReload
+	}
+	if invalid != nil {
+		return d, invalid
 	}
 	d.sort()
-	d.batch.Rev, d.batch.After = storage.Rev(d.rev), storage.Rev(d.head.Prev)
+	d.batch.Rev = storage.Rev(d.head.rev)
+	d.batch.After = storage.Rev(d.head.Prev)
 	d.batch.Own = strings.HasPrefix(d.head.Commit, s.id+".")
 	d.batch.Changes = d.changes()
 	return d, nil
 }
 
-// read adds what etcd has under a key, and checks it.
-func (d *step) read(prefix string, kv *mvccpb.KeyValue, deleted bool) error {
+// read checks and adds a key and its value.
+func (d *step) read(prefix string, kv *mvccpb.KeyValue, isDelete bool) error {
 	value := kv.Value
-	if deleted {
+	if isDelete {
 		value = nil
 	} else if !jsontext.Value(value).IsValid() {
-		return broken("the key %s is not JSON: correct it with etcdctl put", kv.Key)
+		return broken("the value of %s is not JSON: correct it with etcdctl put", kv.Key)
 	}
 	if !d.add(strings.TrimPrefix(string(kv.Key), prefix), value, kv.ModRevision) {
-		return broken("the key %s is not a key of pickup: delete it with etcdctl del", kv.Key)
+		return broken("%s is not a key of pickup: delete it with etcdctl del", kv.Key)
 	}
 	return nil
 }
 
-// add adds the value of a key, nil if it was deleted. It reports whether the key is one of
-// a database.
+// add adds a key and its value, nil if the key was deleted. It reports whether the key
+// belongs to a database.
 func (d *step) add(key string, value []byte, rev int64) bool {
 	if key == rulesKey {
 		d.batch.Rules = append([]byte{}, value...)
 		return true
 	}
 	collection, p, isRecord, ok := parseKey(key)
-	p.value, p.rev = value, rev
-	switch {
-	case !ok:
-	case isRecord:
-		records := d.records[collection]
-		if len(records) == cap(records) {
-			records = slices.Grow(records, 2*len(records)) // append would copy many records five times
-		}
-		d.records[collection] = append(records, p)
-	default:
-		d.members = append(d.members, p)
+	if !ok {
+		return false
 	}
-	return ok
+	p.value = value
+	p.rev = rev
+	if !isRecord {
+		d.fields = append(d.fields, p)
+		return true
+	}
+	records := d.records[collection]
+	if len(records) == cap(records) {
+		records = slices.Grow(records, 2*len(records)) // append alone copies large slices too often
+	}
+	d.records[collection] = append(records, p)
+	return true
 }
 
-// sort puts members and records in their order, which is not the order of the keys if a
-// number has more digits than others. What was deleted and added again is deleted first.
+// sort sorts fields by rank and records by place. The order of the keys differs if some
+// numbers have more digits than others. If a record was deleted and added again, the
+// deletion comes first.
 func (d *step) sort() {
-	slices.SortFunc(d.members, pair.compare)
+	slices.SortFunc(d.fields, pair.compare)
 	for _, records := range d.records {
 		slices.SortFunc(records, pair.compare)
 	}
 }
 
-// changes returns the changes: first of members, then of elements.
+// changes returns the changes of the step: of whole fields, then of records.
 func (d *step) changes() (changes []storage.Change) {
-	add := func(name, id string, v jsontext.Value) {
-		changes = append(changes, storage.Change{Collection: name, ID: id, Value: v})
-	}
-	replaced := make(map[string]bool) // the members without elements that have to be deleted
-	for _, m := range d.members {
-		switch whole := slices.Contains(d.head.Whole, m.name); {
-		case m.value == nil || storage.KindOf(m.name, m.value) != storage.Array:
-			replaced[m.name] = true
-			add(m.name, "", m.value)
-		case whole:
-			replaced[m.name] = true
-			add(m.name, "", jsontext.Value("[]"))
+	replaced := make(map[string]bool)
+	for _, f := range d.fields {
+		value := f.value
+		if value != nil && storage.KindOf(f.name, value) == storage.Array {
+			if !slices.Contains(d.head.Whole, f.name) {
+				continue
+			}
+			value = jsontext.Value("[]")
 		}
+		replaced[f.name] = true
+		changes = append(changes, storage.Change{Collection: f.name, Value: value})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.records)) {
 		for _, r := range d.records[name] {
 			if r.value != nil || !replaced[name] {
-				add(name, r.name, r.value)
+				changes = append(changes, storage.Change{Collection: name, ID: r.name, Value: r.value})
 			}
 		}
 	}
 	return changes
 }
 
-// noteLocked applies a step to the store's state, if it follows that. The caller holds s.mu.
-func (s *Store) noteLocked(d *step) {
-	if s.state != nil && s.state.rev == d.head.Prev {
+// advance applies a step to the known state, if the step follows that state.
+func (s *Store) advance(d *step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != nil && s.state.head.rev == d.head.Prev {
 		s.state.apply(d)
 	}
 }
 
-// apply makes st what a commit must know after a step.
+// apply turns st into the state after a step.
 func (st *state) apply(d *step) {
-	st.rev, st.asOf, st.head = d.rev, d.rev, *d.head
+	st.head = *d.head
+	st.asOf = d.head.rev
 	if d.batch.Rules != nil {
-		st.rules = len(d.batch.Rules) > 0
+		st.hasRules = len(d.batch.Rules) > 0
 	}
-	for _, in := range d.members {
+	for _, in := range d.fields {
 		if in.value == nil {
-			delete(st.members, in.name)
+			delete(st.fields, in.name)
 			continue
 		}
 		kind := storage.KindOf(in.name, in.value)
-		m := st.members[in.name]
-		if m == nil || slices.Contains(d.head.Whole, in.name) || m.kind != kind {
-			m = &member{}
+		f := st.fields[in.name]
+		if f == nil || slices.Contains(d.head.Whole, in.name) || f.kind != kind {
+			f = &field{kind: kind}
 			if kind == storage.Array {
-				m.places = make(map[string]uint64, len(d.records[in.name]))
+				f.places = make(map[string]uint64, len(d.records[in.name]))
 			}
-			st.members[in.name] = m
+			st.fields[in.name] = f
 		}
-		m.rank, m.kind, m.ids = in.at, kind, idMemberOf(in.value)
-		st.rank = max(st.rank, in.at+1)
+		f.rank = in.at
+		f.idField = idFieldOf(in.value)
+		st.nextRank = max(st.nextRank, in.at+1)
 	}
 	for name, records := range d.records {
-		m := st.members[name]
-		if m == nil || m.places == nil {
-			continue
-		}
-		for _, r := range records {
-			if r.value != nil {
-				m.places[r.name] = r.at
-				m.next = max(m.next, r.at+1)
-			} else if m.places[r.name] == r.at {
-				delete(m.places, r.name)
-			}
+		f := st.fields[name]
+		if f != nil && f.places != nil {
+			f.apply(records)
 		}
 	}
 }
 
-// byRevision returns events in groups of one revision.
+// apply applies changes of records to a collection.
+func (f *field) apply(records []pair) {
+	for _, r := range records {
+		if r.value != nil {
+			f.places[r.name] = r.at
+			f.nextPlace = max(f.nextPlace, r.at+1)
+		} else if f.places[r.name] == r.at {
+			delete(f.places, r.name)
+		}
+	}
+}
+
+// byRevision returns events in groups of the same revision.
 func byRevision(events []*clientv3.Event) (groups [][]*clientv3.Event) {
 	for len(events) > 0 {
 		n := 1

@@ -15,27 +15,25 @@ import (
 	"pickup/internal/storage"
 )
 
-// An unsentError is the error of a call that no node has received.
-type unsentError struct{ error }
+// errUnsent is the error of a call that no node received.
+var errUnsent = errors.New("not sent")
 
-func (e unsentError) Unwrap() error { return e.error }
-
-// A plainError has a text of its own, and wraps others.
-type plainError struct {
-	text  string
-	wraps []error
+// A textError has a text that replaces the texts of its causes.
+type textError struct {
+	text   string
+	causes []error
 }
 
-func (e *plainError) Error() string   { return e.text }
-func (e *plainError) Unwrap() []error { return e.wraps }
+func (e *textError) Error() string   { return e.text }
+func (e *textError) Unwrap() []error { return e.causes }
 
-// broken returns the error, with advice, of a database that was changed past pickup.
+// broken returns an error, with advice, for a database with invalid keys.
 func broken(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return &plainError{text, []error{&storage.AdviceError{Err: storage.ErrBroken, Advice: text}}}
+	return &textError{text, []error{&storage.AdviceError{Err: storage.ErrBroken, Advice: text}}}
 }
 
-// codeOf returns the gRPC code of the error of a call. ok reports whether err has one.
+// codeOf returns the gRPC code of the error of a call. ok reports whether err has a code.
 func codeOf(err error) (code codes.Code, ok bool) {
 	if e, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return e.Code(), true
@@ -47,9 +45,9 @@ func codeOf(err error) (code codes.Code, ok bool) {
 	return s.Code(), ok && err != nil
 }
 
-// A ConnectionError reports why no connection to a node can be made.
+// A ConnectionError reports why a node cannot be connected.
 type ConnectionError struct {
-	Node  string // its URL
+	Node  string // the URL of the node
 	Cause string
 	err   error // of the call
 }
@@ -64,27 +62,36 @@ func (e *ConnectionError) Error() string {
 	return text
 }
 
-// Advice returns what can be done, "" if the connection may succeed later.
+// connectionAdvice lists parts of causes and the advice for each. The first match counts.
+var connectionAdvice = []struct{ part, advice string }{
+	{"does not look like a TLS handshake", "the node does not use TLS: the URL must begin with etcd://"},
+	{"signed by unknown authority", "name the authority of etcd's certificates: --etcd-cacert FILE"},
+	{"failed to verify", "the certificate of the node is not valid for this host at this time"},
+	{"remote error: tls: certificate required", needCertificate},
+	{"remote error: tls: bad certificate", needCertificate},
+	{"remote error: tls: unknown certificate authority", needCertificate},
+	{"remote error: tls: ", "the node refuses the certificate: --etcd-cert FILE --etcd-key FILE"},
+	{"server preface: EOF", needTLS},
+	{"server preface: http2: ", needTLS},
+}
+
+const (
+	needCertificate = "the node requires a certificate of an authority that it trusts: " +
+		"--etcd-cert FILE --etcd-key FILE"
+	needTLS = "is this a node of etcd, and does it use TLS? Then the URL must begin with etcds://"
+)
+
+// Advice returns what the user can do, or "" if a later connection may succeed.
 func (e *ConnectionError) Advice() string {
-	has := func(text string) bool { return strings.Contains(e.Cause, text) }
-	switch {
-	case has("does not look like a TLS handshake"):
-		return "the node does not use TLS: the URL begins with etcd://"
-	case has("signed by unknown authority"):
-		return "name the authority of etcd's certificates: --etcd-cacert FILE"
-	case has("failed to verify"):
-		return "the certificate of the node is not valid for this host at this time"
-	case has("remote error: tls: certificate required"), has("remote error: tls: bad certificate"), has("remote error: tls: unknown certificate authority"):
-		return "the node asks for a certificate of an authority that it trusts: --etcd-cert FILE --etcd-key FILE"
-	case has("remote error: tls: "):
-		return "the node refuses the certificate: --etcd-cert FILE --etcd-key FILE"
-	case has("server preface: EOF"), has("server preface: http2: "):
-		return "is this a node of etcd, and does it use TLS? Then the URL begins with etcds://"
+	for _, a := range connectionAdvice {
+		if strings.Contains(e.Cause, a.part) {
+			return a.advice
+		}
 	}
 	return ""
 }
 
-// connectionCause returns why a call found no connection. ok reports whether err says why.
+// connectionCause returns why a call had no connection. ok reports whether err has the cause.
 func connectionCause(err error) (cause string, ok bool) {
 	s, _ := status.FromError(err)
 	_, cause, ok = strings.Cut(s.Message(), "connection error: desc = ")
@@ -94,21 +101,21 @@ func connectionCause(err error) (cause string, ok bool) {
 	return strings.TrimPrefix(cause, "transport: "), ok
 }
 
-// isRefused reports whether etcd has refused a call and will not perform it. Other
-// errors leave the outcome open.
+// isRefused reports whether etcd refused a call and will not perform it. Other errors leave
+// the outcome open.
 func isRefused(err error) bool {
 	switch code, _ := codeOf(err); code {
-	case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition,
-		codes.OutOfRange, codes.Unauthenticated:
+	case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted,
+		codes.FailedPrecondition, codes.OutOfRange, codes.Unauthenticated:
 		return true
 	}
 	return false
 }
 
-// isUnsent reports whether no node acted on a call. A node without a leader refuses
-// calls before it looks at them.
+// isUnsent reports whether no node acted on a call. A node without a leader refuses calls
+// before it reads them.
 func isUnsent(err error) bool {
-	if _, ok := errors.AsType[unsentError](err); ok || errors.Is(err, rpctypes.ErrNoLeader) {
+	if errors.Is(err, errUnsent) || errors.Is(err, rpctypes.ErrNoLeader) {
 		return true
 	}
 	if e, ok := errors.AsType[*ConnectionError](err); ok {
@@ -119,8 +126,8 @@ func isUnsent(err error) bool {
 		(strings.Contains(err.Error(), "rror while dialing") || strings.Contains(err.Error(), "handshake failed"))
 }
 
-// isAway reports whether a call failed because a node does not answer.
-func isAway(err error) bool {
+// isUnreachable reports whether a call failed because no node answered.
+func isUnreachable(err error) bool {
 	_, ok := codeOf(err)
 	return ok && !isRefused(err)
 }
@@ -132,26 +139,30 @@ func (s *Store) failure(err error) error {
 	case !ok, errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return s.setRefused(&storage.AdviceError{
+		return s.setWriteError(&storage.AdviceError{
 			Err:    fmt.Errorf("%w: the cluster is full: %w", storage.ErrFull, err),
 			Advice: "compact and defragment it, and disarm its alarm",
 		})
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return fmt.Errorf("%w: %w", storage.ErrTooLarge, err)
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return s.setRefused(refusal(err, "grant a role of the user of etcd the permission readwrite for the prefix"))
+		return s.setWriteError(denied(err, "grant a role of the user of etcd the permission readwrite for the prefix"))
 	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return refusal(err, "the user of etcd or its password is wrong")
+		return denied(err, "the user of etcd or its password is wrong")
 	case errors.Is(err, rpctypes.ErrUserEmpty), code == codes.Unauthenticated:
-		return refusal(err, "etcd asks for a user: name it in the URL, as in etcd://USER@HOST, and its password in PICKUP_ETCD_PASSWORD")
+		return denied(err, "etcd requires a user: name it in the URL, as in etcd://USER@HOST, "+
+			"and set its password in PICKUP_ETCD_PASSWORD")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away = err
+	s.lastError = err
 	return &storage.AwayError{Since: s.fresh, Err: err}
 }
 
-// refusal returns the error of a call that the user of etcd may not make.
-func refusal(err error, advice string) error {
-	return &storage.AdviceError{Err: fmt.Errorf("%w: %w: %w", storage.ErrReadOnly, fs.ErrPermission, err), Advice: advice}
+// denied returns the error of a call that etcd does not allow the user.
+func denied(err error, advice string) error {
+	return &storage.AdviceError{
+		Err:    fmt.Errorf("%w: %w: %w", storage.ErrReadOnly, fs.ErrPermission, err),
+		Advice: advice,
+	}
 }

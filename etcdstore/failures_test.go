@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -56,12 +55,11 @@ func TestFull(t *testing.T) {
 	if _, _, _, err := follower(); err != nil {
 		t.Errorf("Watch: %v", err)
 	}
-	client, _, err := s.etcd.(*nodes).client()
+	client, _, err := s.etcd.(*nodes).connect()
 	if err != nil {
 		t.Fatal(err)
 	}
 	compact(t, s, int64(rev))
-	time.Sleep(300 * time.Millisecond) // etcd compacts later
 	if _, err := client.Defragment(t.Context(), c.Nodes[0].Host); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +78,7 @@ func TestLayout(t *testing.T) {
 	follower := following(t, s, first)
 	write(t, s, s.prefix+headKey, fmt.Sprintf(`{"pickup":2,"database":%q,"prev":%d}`, first.Origin, first.Rev))
 	isNewer := func(err error) bool {
-		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "layout 2 and this version knows 1: use a newer version")
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "layout 2, and this version supports layout 1: use a newer version")
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return isNewer(err) })
 	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !isNewer(err) {
@@ -134,7 +132,7 @@ func restored(t *testing.T, clusters [2]*etcdtest.Cluster, prefix string) (s, ba
 	if _, err := s.Import(t.Context(), contentsOf(`{"items":[]}`), nil); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := s.get(t.Context(), "", clientv3.WithPrefix())
+	keys, err := s.get(t.Context(), writeTime, "", clientv3.WithPrefix())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +152,7 @@ func restored(t *testing.T, clusters [2]*etcdtest.Cluster, prefix string) (s, ba
 }
 
 func isPast(err error) bool {
-	return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "a restore from a backup: restart this server")
+	return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "by a restore from a backup: restart this server")
 }
 
 // writeUntil commits until the database is at a revision, and returns its contents.
@@ -281,11 +279,11 @@ func TestTwoClusters(t *testing.T) {
 	}
 	mixed := connect(t, clusters[0], "/large/")
 	mixed.etcd = &alternating{swapped: swapped{a: pages[0], b: pages[1]}}
-	if _, err := mixed.Load(t.Context()); !errors.Is(err, errOther) {
+	if _, err := mixed.Load(t.Context()); !errors.Is(err, errOtherDatabase) {
 		t.Errorf("a load of half of each database: %v", err)
 	}
 	isOther := func(err error) bool {
-		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "if the URL names nodes of two clusters, correct it")
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "or correct the URL if it names nodes of two clusters")
 	}
 	writer := open(hosts...)
 	clusters[1].Nodes[0].Kill()

@@ -59,7 +59,7 @@ func (f *faulty) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, e
 		return clientv3.OpResponse{}, errLost
 	case hit && f.kind == lateCall:
 		f.late.Go(func() {
-			time.Sleep(time.Duration(f.at%3) * 5 * time.Millisecond)
+			time.Sleep(time.Duration(f.at%3) * 5 * time.Millisecond) // while the store asks for the outcome
 			f.cluster.Do(context.WithoutCancel(ctx), op)
 		})
 		return clientv3.OpResponse{}, errLost

@@ -61,7 +61,7 @@ func TestGuard(t *testing.T) {
 					}
 					n, _ := strconv.Atoi(string(batch.Contents[0].Value)) // it is a number
 					call := time.Since(began)
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) // time for the other store to read the same number
 					_, err = s.Commit(t.Context(), batch.Rev, []storage.Change{{Collection: "n", Value: jsontext.Value(strconv.Itoa(n + 1))}})
 					end := time.Since(began)
 					if errors.Is(err, storage.ErrConflict) {

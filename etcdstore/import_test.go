@@ -30,7 +30,7 @@ func TestImportPrefix(t *testing.T) {
 	}
 
 	for _, tt := range []struct{ name, prefix, refused string }{
-		{name: "above another database", prefix: "/test/", refused: "has keys of others, such as /test/"},
+		{name: "above another database", prefix: "/test/", refused: "has keys of other programs, such as /test/"},
 		{name: "within another database", prefix: family.prefix + "a/b/", refused: "is within the database at " + top + ": choose"},
 		{name: "keys of another program", prefix: other.prefix, refused: "such as " + other.prefix + "configmaps/a: choose"},
 		{name: "above a database, next to no other key", prefix: nested.prefix, refused: "such as " + nested.prefix + "p/within/"},
@@ -51,7 +51,7 @@ func TestImportPrefix(t *testing.T) {
 	if got := text(load(t, interrupted).Contents); got != "new 0 null:\n" {
 		t.Errorf("after an interruption: %s", got)
 	}
-	r, err := other.get(t.Context(), "configmaps/a")
+	r, err := other.get(t.Context(), writeTime, "configmaps/a")
 	if err != nil || len(r.Kvs) != 1 {
 		t.Errorf("the key of another program: %v, %v", r, err)
 	}
@@ -142,7 +142,7 @@ func TestImportTogether(t *testing.T) {
 			}}
 			_, err := first.Import(t.Context(), contents, nil)
 			if err != nil {
-				if !strings.Contains(err.Error(), "another import into "+strings.TrimSuffix(prefix, "/")+" has begun") {
+				if !strings.Contains(err.Error(), "another import into "+strings.TrimSuffix(prefix, "/")+" has started") {
 					t.Errorf("%s: %v", prefix, err)
 				}
 				continue

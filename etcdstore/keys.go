@@ -2,72 +2,38 @@ package etcdstore
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"pickup/internal/rawjson"
 )
 
-// The keys of a database, without its prefix.
+// The keys of a database, without the prefix.
 const (
 	headKey    = "head"
 	rulesKey   = "rules"
-	memberKeys = "c/"
+	fieldKeys  = "c/"
 	recordKeys = "r/"
 
 	rankDigits  = 6
 	placeDigits = 12
 )
 
-// defaultIDMember is the field with the ids of a collection unless KeyBy sets another.
-const defaultIDMember = "id"
+// defaultIDField is the field with the ids of a collection unless KeyBy sets another.
+const defaultIDField = "id"
 
 // layout is the version of the keys and their values.
 const layout = 1
 
-// A head is the value of the head.
-type head struct {
-	Layout   int      `json:"pickup"`
-	Database string   `json:"database"`         // generated once, so that no revision means two things
-	Prev     int64    `json:"prev"`             // the revision of the previous head
-	After    string   `json:"after,omitempty"`  // its commit
-	Commit   string   `json:"commit"`           // a name that is never used twice
-	Count    int64    `json:"count"`            // the number of heads before this one
-	Keys     int      `json:"keys,omitempty"`   // see I9
-	Whole    []string `json:"whole,omitempty"`  // the collections that this commit replaced
-	Reload   bool     `json:"reload,omitempty"` // what changed is not known: read everything
-	Reset    int64    `json:"reset,omitempty"`  // the revision of the last head with Reload, unless it is this one
-
-	text string // its value in etcd, as it was read or written
-}
-
-// encode sets the text of a new head, and returns it.
-func (h *head) encode() string {
-	b, _ := json.Marshal(h) // cannot fail: strings and numbers
-	h.text = string(b)
-	return h.text
-}
-
-func decodeHead(v []byte) (h head, err error) {
-	if err = json.Unmarshal(v, &h); err != nil {
-		return h, broken("the key %s is not a head: %v", headKey, err)
-	}
-	if h.Layout != layout {
-		return h, broken("the key %s has the layout %d and this version knows %d: use a newer version", headKey, h.Layout, layout)
-	}
-	h.text = string(v)
-	return h, nil
-}
-
-// padded returns n with leading zeros, so that keys are in the order of numbers.
+// padded returns n with leading zeros, so that keys sort like their numbers.
 func padded(n uint64, digits int) string { return fmt.Sprintf("%0*d", digits, n) }
 
-// escaper makes a name one segment of a key that terminals can show.
+// escaper turns a name into one segment of a key that terminals can show.
 var escaper = func() *strings.Replacer {
 	var pairs []string
 	for c := range rune(0x80) {
@@ -78,45 +44,56 @@ var escaper = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-func memberKey(rank uint64, name string) string {
-	return memberKeys + padded(rank, rankDigits) + "/" + escaper.Replace(name)
+// fieldKey returns the key of a top-level field.
+func fieldKey(rank uint64, name string) string {
+	return fieldKeys + padded(rank, rankDigits) + "/" + escaper.Replace(name)
 }
 
-func recordKey(name string, at uint64, key string) string {
-	return recordsOf(name) + padded(at, placeDigits) + "/" + escaper.Replace(key)
+// recordKey returns the key of a record of a collection.
+func recordKey(collection string, place uint64, key string) string {
+	return recordsOf(collection) + padded(place, placeDigits) + "/" + escaper.Replace(key)
 }
 
-func recordsOf(name string) string { return recordKeys + escaper.Replace(name) + "/" }
+// recordsOf returns the prefix of the keys of a collection's records.
+func recordsOf(collection string) string { return recordKeys + escaper.Replace(collection) + "/" }
 
-// parseKey parses a key under r/, of a record of a collection, or under c/, of a member.
+// parseKey parses the key of a record of a collection, or of a top-level field.
 func parseKey(key string) (collection string, p pair, isRecord, ok bool) {
-	if key, isRecord = strings.CutPrefix(key, recordKeys); isRecord {
-		collection, key, ok = strings.Cut(key, "/")
+	rest, isRecord := strings.CutPrefix(key, recordKeys)
+	if isRecord {
+		collection, rest, ok = strings.Cut(rest, "/")
 	} else {
-		key, ok = strings.CutPrefix(key, memberKeys)
+		rest, ok = strings.CutPrefix(key, fieldKeys)
 	}
-	number, name, found := strings.Cut(key, "/")
+	number, name, hasName := strings.Cut(rest, "/")
+	if !ok || !hasName || isRecord && name == "" {
+		return "", pair{}, isRecord, false
+	}
 	at, err := strconv.ParseUint(number, 10, 64)
-	name, inName := url.PathUnescape(name)
-	collection, inCollection := url.PathUnescape(collection)
-	ok = ok && found && cmp.Or(err, inName, inCollection) == nil && (name != "" || !isRecord)
-	return collection, pair{at: at, name: name}, isRecord, ok
+	name, nameErr := url.PathUnescape(name)
+	collection, collectionErr := url.PathUnescape(collection)
+	return collection, pair{at: at, name: name}, isRecord, cmp.Or(err, nameErr, collectionErr) == nil
 }
 
-// collectionValue returns the value of a collection under c/.
-func collectionValue(idMember string) []byte {
-	if idMember == defaultIDMember {
+// collectionValue returns the value of the key of a collection.
+func collectionValue(idField string) []byte {
+	if idField == defaultIDField {
 		return []byte("[]")
 	}
-	return append(rawjson.AppendQuote([]byte("["), idMember), ']')
+	return append(rawjson.AppendQuote([]byte("["), idField), ']')
 }
 
-// idMemberOf returns the field that the value of a collection under c/ names.
-func idMemberOf(value jsontext.Value) string {
+// idFieldOf returns the id field in the value of the key of a collection.
+func idFieldOf(value jsontext.Value) string {
 	for v := range rawjson.Elements(value) {
 		if name, ok := rawjson.Text(v); ok {
 			return name
 		}
 	}
-	return defaultIDMember
+	return defaultIDField
+}
+
+// toEnd makes a call read, watch or delete all keys up to the end of the prefix.
+func (s *Store) toEnd() clientv3.OpOption {
+	return clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix))
 }

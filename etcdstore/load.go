@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,35 +16,34 @@ import (
 	"pickup/internal/storage"
 )
 
-// Limits of a page of a load: of its keys, of their growth from page to page, and of its
-// bytes, roughly. Few pages are fast, because for each one etcd counts all keys that follow.
+// The size of pages. Few pages are fast, because etcd counts all remaining keys for each.
 const (
-	firstPage  = 64
-	largePage  = 50_000
-	pageGrowth = 64
-	pageBytes  = 8 << 20
+	firstPage  = 64      // keys
+	largePage  = 50_000  // keys
+	pageGrowth = 64      // factor from page to page
+	pageBytes  = 8 << 20 // of values, about
 )
 
 // Load returns the contents at the latest revision. Errors wrap storage.ErrAway,
 // storage.ErrBroken, or fs.ErrNotExist if there is no database.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
-	began := time.Now()
+	started := time.Now()
 	b, err := s.load(ctx)
 	if err == nil {
-		s.freshen(began)
+		s.setFresh(started)
 	}
 	return b, err
 }
 
-// load is Load for a caller that may not yield what it returns.
+// load is Load for callers that do not yield the batch; Fresh stays the same.
 func (s *Store) load(ctx context.Context) (storage.Batch, error) {
-	known := s.known()
-	b, st, err := s.read(ctx)
-	for errors.Is(err, rpctypes.ErrCompacted) && ctx.Err() == nil { // reading took too long
-		b, st, err = s.read(ctx)
+	known := s.knownRev()
+	b, st, err := s.loadAll(ctx)
+	for errors.Is(err, rpctypes.ErrCompacted) && ctx.Err() == nil { // the load took too long
+		b, st, err = s.loadAll(ctx)
 	}
 	if err == nil {
-		err = s.checkHead(st.head, st.rev, known)
+		err = s.checkHead(st.head, known)
 	}
 	err = s.failure(err)
 	s.mu.Lock()
@@ -51,129 +51,170 @@ func (s *Store) load(ctx context.Context) (storage.Batch, error) {
 	if err == nil || errors.Is(err, storage.ErrBroken) {
 		s.broken = err
 	}
-	if err == nil && (s.state == nil || s.state.rev < st.rev || s.state.rev == st.rev && s.state.asOf < st.asOf) {
-		s.state, s.away = st, nil
+	if err == nil && (s.state == nil || st.isNewerThan(s.state)) {
+		s.state = st
+		s.lastError = nil
 	}
 	return b, err
 }
 
-// read reads all keys at one revision, and returns them as Load does, with what a commit
-// must know of them.
-func (s *Store) read(ctx context.Context) (storage.Batch, *state, error) {
-	d := newStep(0)
+func (st *state) isNewerThan(other *state) bool {
+	return st.head.rev > other.head.rev || st.head.rev == other.head.rev && st.asOf > other.asOf
+}
+
+// loadAll loads all keys at one revision. It returns the contents and the new state.
+func (s *Store) loadAll(ctx context.Context) (storage.Batch, *state, error) {
+	d := newStep()
 	d.batch.Rules = []byte{}
-	newest := int64(0) // revision of a key other than the head
-	at := &scan{Store: s}
-	err := at.keys(ctx, func(key string, kv *mvccpb.KeyValue) error {
+	newest := int64(0) // the revision of a key other than the head
+	pages := s.newScan()
+	err := pages.each(ctx, func(key string, kv *mvccpb.KeyValue) error {
 		if key == headKey {
-			h, err := decodeHead(kv.Value)
-			d.head, d.rev = &h, kv.ModRevision
+			h, err := decodeHead(kv)
+			d.head = &h
 			return err
 		}
 		newest = max(newest, kv.ModRevision)
 		return d.read(s.prefix, kv, false)
 	})
 	if err == nil && d.head == nil {
-		err = s.absent()
+		err = s.missingError()
 	}
 	if err != nil {
 		return storage.Batch{}, nil, err
 	}
 	d.sort()
-	st := &state{members: make(map[string]*member), rank: 1}
+	st := &state{fields: make(map[string]*field), nextRank: 1}
 	st.apply(d)
-	if st.asOf = at.rev; newest > st.rev {
-		st.edited = newest
+	st.asOf = pages.rev
+	if newest > st.head.rev {
+		st.handEdit = newest
 	}
 	b, err := d.contents(s.prefix, st)
 	return b, st, err
 }
 
-// contents returns a step of all keys, which has led to st, as Load does.
+// contents returns the result of Load for a step of all keys that led to st.
 func (d *step) contents(prefix string, st *state) (storage.Batch, error) {
-	reloaded := d.head.Reset
+	reset := d.head.Reset
 	if d.head.Reload {
-		reloaded = d.rev
+		reset = d.head.rev
 	}
-	b := storage.Batch{Rev: storage.Rev(d.rev), Reset: true, Rules: d.batch.Rules, Origin: d.head.Database, Edited: storage.Rev(reloaded)}
-	for _, m := range d.members {
-		c := storage.Collection{Name: m.name, Kind: storage.KindOf(m.name, m.value), Rev: storage.Rev(max(m.rev, reloaded))}
-		if c.Kind == storage.Array {
-			records, places := d.records[m.name], st.members[m.name].places
-			c.Elements = make([]storage.Element, len(records))
-			for i, r := range records {
-				if len(places) < len(records) && places[r.name] != r.at {
-					return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", prefix+recordKey(m.name, r.at, r.name))
-				}
-				c.Elements[i] = storage.Element{Key: r.name, Value: r.value, Compact: rawjson.IsCompact(r.value)}
+	b := storage.Batch{
+		Rev:    storage.Rev(d.head.rev),
+		Reset:  true,
+		Rules:  d.batch.Rules,
+		Origin: d.head.Database,
+		Edited: storage.Rev(reset),
+	}
+	for _, f := range d.fields {
+		c := storage.Collection{
+			Name: f.name,
+			Kind: storage.KindOf(f.name, f.value),
+			Rev:  storage.Rev(max(f.rev, reset)),
+		}
+		if c.Kind != storage.Array {
+			c.Value = f.value
+			b.Contents = append(b.Contents, c)
+			continue
+		}
+		records := d.records[f.name]
+		places := st.fields[f.name].places
+		hasDuplicates := len(places) < len(records)
+		c.Elements = make([]storage.Element, len(records))
+		for i, r := range records {
+			if hasDuplicates && places[r.name] != r.at {
+				key := prefix + recordKey(f.name, r.at, r.name)
+				return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", key)
 			}
-		} else {
-			c.Value = m.value
+			c.Elements[i] = storage.Element{Key: r.name, Value: r.value, Compact: rawjson.IsCompact(r.value)}
 		}
 		b.Contents = append(b.Contents, c)
 	}
 	return b, nil
 }
 
-// A scan reads keys in pages, all at one revision.
+// A scan reads the keys under the prefix in pages, all at the same revision.
 type scan struct {
 	*Store
-	rev     int64  // of the cluster; 0: the latest
-	cluster uint64 // the id of the cluster, 0: not known yet
+	options []clientv3.OpOption // more of them
+	rev     int64               // of the cluster; 0 before the first page
+	cluster uint64              // the id of the cluster
+	from    string              // the first key of the next page
+	limit   int64               // keys in the next page
 }
 
-// keys calls each for the keys under the prefix, while it reads the next page.
-func (s *scan) keys(ctx context.Context, each func(key string, kv *mvccpb.KeyValue) error, o ...clientv3.OpOption) error {
+func (s *Store) newScan(o ...clientv3.OpOption) *scan {
+	return &scan{Store: s, options: o, from: s.prefix, limit: firstPage}
+}
+
+// each calls f for each key, while it reads the next page.
+func (s *scan) each(ctx context.Context, f func(key string, kv *mvccpb.KeyValue) error) error {
 	var next *clientv3.GetResponse
 	var err error
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	from, limit := s.prefix, int64(firstPage)
-	read := func() { next, err = s.page(ctx, from, o, &limit) }
+	read := func() { next, err = s.page(ctx) }
 	reading.Go(read)
-	for more := true; more; {
+	for {
 		reading.Wait()
 		if err != nil {
 			return err
 		}
 		page := next
-		if s.rev == 0 {
-			s.rev, s.cluster = page.Header.Revision, page.Header.ClusterId
-		}
-		if page.Header.ClusterId != s.cluster {
-			return errOther
-		}
-		if more = page.More; more {
-			size := int64(1)
-			for _, kv := range page.Kvs {
-				size += int64(len(kv.Value))
-			}
-			from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
-			limit = min(largePage, pageGrowth*limit, max(1, limit*pageBytes/size))
+		if page.More {
 			reading.Go(read)
 		}
 		for _, kv := range page.Kvs {
-			if err := each(strings.TrimPrefix(string(kv.Key), s.prefix), kv); err != nil {
+			if err := f(strings.TrimPrefix(string(kv.Key), s.prefix), kv); err != nil {
 				return err
 			}
 		}
+		if !page.More {
+			return nil
+		}
 	}
-	return nil
 }
 
-// page reads up to limit keys, beginning at from. If that times out, it lowers the limit
-// and tries again.
-func (s *scan) page(ctx context.Context, from string, o []clientv3.OpOption, limit *int64) (*clientv3.GetResponse, error) {
+// page reads the next page. If the cluster does not answer, page repeats the call with
+// fewer keys.
+func (s *scan) page(ctx context.Context) (*clientv3.GetResponse, error) {
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, writeTime)
-		r, err := s.etcd.Do(call, clientv3.OpGet(from, append(o, clientv3.WithRange(clientv3.GetPrefixRangeEnd(s.prefix)), clientv3.WithLimit(*limit), clientv3.WithRev(s.rev))...))
+		o := append(slices.Clip(s.options), s.toEnd(), clientv3.WithLimit(s.limit), clientv3.WithRev(s.rev))
+		r, err := s.etcd.Do(call, clientv3.OpGet(s.from, o...))
 		cancel()
-		if !isAway(err) || try == 2 || ctx.Err() != nil {
-			return r.Get(), err
+		if err == nil {
+			return r.Get(), s.accept(r.Get())
 		}
-		*limit = max(1, *limit/pageGrowth)
+		if !isUnreachable(err) || try == 2 || ctx.Err() != nil {
+			return nil, err
+		}
+		s.limit = max(1, s.limit/pageGrowth)
 		time.Sleep(repeatAfter)
 	}
+}
+
+// accept checks that a page is from the same cluster as the first one, and prepares the
+// next page.
+func (s *scan) accept(page *clientv3.GetResponse) error {
+	if s.rev == 0 {
+		s.rev = page.Header.Revision
+		s.cluster = page.Header.ClusterId
+	}
+	if page.Header.ClusterId != s.cluster {
+		return errOtherDatabase
+	}
+	if !page.More {
+		return nil
+	}
+	size := int64(1)
+	for _, kv := range page.Kvs {
+		size += int64(len(kv.Value))
+	}
+	s.from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+	s.limit = min(largePage, pageGrowth*s.limit, max(1, s.limit*pageBytes/size))
+	return nil
 }

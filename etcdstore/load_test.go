@@ -18,7 +18,7 @@ func TestRanks(t *testing.T) {
 	c := oneNode(t)
 	s := open(t, c, `{"a":0}`)
 	first := load(t, s)
-	s.state.rank = 999_998
+	s.state.nextRank = 999_998
 	follower := following(t, s, first)
 	rev := first.Rev
 	for _, name := range []string{"b", "c", "d", "e", "b"} {
@@ -39,7 +39,7 @@ func TestRanks(t *testing.T) {
 			t.Errorf("%s has the members %s, want acdeb", by, order)
 		}
 	}
-	if r, err := s.get(t.Context(), "c/1000002/b"); err != nil || len(r.Kvs) != 1 {
+	if r, err := s.get(t.Context(), writeTime, "c/1000002/b"); err != nil || len(r.Kvs) != 1 {
 		t.Errorf("the last one has another key: %v, %v", r, err)
 	}
 }

@@ -154,12 +154,12 @@ func write(t testing.TB, s *Store, key, value string) int64 {
 	return r.Txn().Header.Revision
 }
 
-// compact removes the revisions before one.
+// compact removes the revisions before one, and waits until etcd has removed them.
 func compact(t testing.TB, s *Store, rev int64) {
 	t.Helper()
-	c, _, err := s.etcd.(*nodes).client()
+	c, _, err := s.etcd.(*nodes).connect()
 	if err == nil {
-		_, err = c.Compact(t.Context(), rev)
+		_, err = c.Compact(t.Context(), rev, clientv3.WithCompactPhysical())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,153 +11,181 @@ import (
 	"pickup/internal/storage"
 )
 
-// An op puts a key, or deletes a key or a range of keys, under the prefix.
+// An op puts a key under the prefix, or deletes a key or a range of keys.
 type op struct {
-	key, end string // end: of a range
-	value    []byte // nil: delete
-	keys     int    // of a range: how many keys it deletes that followers see
+	key   string
+	end   string // of a range, exclusive
+	value []byte // nil: delete
+	keys  int    // the number of keys that change
 }
 
-func put(key string, value []byte) op { return op{key: key, value: value} }
-func del(key string) op               { return op{key: key} }
+func put(key string, value []byte) op { return op{key: key, value: value, keys: 1} }
+func del(key string) op               { return op{key: key, keys: 1} }
 
-// A plan is the outcome of a list of changes: the last word on each key.
+// A plan collects the net effect of changes on each key.
 type plan struct {
-	state   *state
-	ids     func(collection string) string
-	members map[string]*memberChange
-	order   []string // of the members, as the changes touch them
-	rank    uint64   // of the next member
+	state    *state
+	idField  func(collection string) string
+	fields   map[string]*fieldChange
+	order    []string // of the fields, by first change
+	nextRank uint64   // of a new field
 }
 
-// A memberChange is a top-level member that the changes touch, as they leave it. Its
-// places are the old ones, none if it was replaced as a whole.
-type memberChange struct {
-	member
-	old     *member        // nil: there was none
-	deleted bool           // it does not exist now
-	whole   bool           // it was replaced as a whole
-	value   jsontext.Value // of an Object or Other
-	records map[string]pair
+// A fieldChange is the new state of a top-level field that changes touch. Its places are
+// those before the changes, or nil if the whole field was replaced.
+type fieldChange struct {
+	field
+	old     *field // nil: a new field
+	deleted bool
+	whole   bool            // the whole field was replaced or deleted
+	value   jsontext.Value  // of an Object or Other
+	records map[string]pair // the changed records, by key
 }
 
-func newPlan(st *state, ids func(string) string, changes []storage.Change) (*plan, error) {
-	p := &plan{state: st, ids: ids, members: make(map[string]*memberChange), rank: st.rank}
+// newPlan returns the plan of changes to a state.
+func newPlan(st *state, idField func(string) string, changes []storage.Change) (*plan, error) {
+	p := &plan{
+		state:    st,
+		idField:  idField,
+		fields:   make(map[string]*fieldChange),
+		nextRank: st.nextRank,
+	}
 	for _, ch := range changes {
-		if err := p.change(ch); err != nil {
+		if err := p.add(ch); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// member returns the top-level member with that name, as the changes so far leave it.
-func (p *plan) member(name string) *memberChange {
-	m := p.members[name]
-	if m == nil {
-		m = &memberChange{old: p.state.members[name], deleted: true, records: make(map[string]pair)}
-		if m.old != nil {
-			m.member, m.deleted = *m.old, false
+// field returns the top-level field called name, as of the changes so far.
+func (p *plan) field(name string) *fieldChange {
+	f := p.fields[name]
+	if f == nil {
+		f = &fieldChange{old: p.state.fields[name], records: make(map[string]pair)}
+		if f.old != nil {
+			f.field = *f.old
 		}
-		p.members[name] = m
+		f.deleted = f.old == nil
+		p.fields[name] = f
 		p.order = append(p.order, name)
 	}
-	return m
+	return f
 }
 
-func (p *plan) change(ch storage.Change) error {
-	m := p.member(ch.Collection)
+// add adds a change.
+func (p *plan) add(ch storage.Change) error {
+	f := p.field(ch.Collection)
 	switch {
 	case ch.ID == "" && ch.Value == nil:
-		m.deleted = true
-		m.clear()
+		f.deleted = true
+		f.clear()
 	case ch.ID == "":
-		p.replace(m, ch)
-	case m.deleted || m.kind != storage.Array:
+		p.replace(f, ch)
+	case f.deleted || f.kind != storage.Array:
 		return fmt.Errorf("collection %q: %w", ch.Collection, storage.ErrNotFound)
 	default:
-		m.set(ch.ID, ch.Value)
+		f.set(ch.ID, ch.Value)
 	}
 	return nil
 }
 
-// replace replaces a whole member, or adds it.
-func (p *plan) replace(m *memberChange, ch storage.Change) {
-	if m.deleted {
-		if m.rank = p.rank; ch.Collection == "$schema" {
-			m.rank = 0 // the first in the file
-		} else {
-			p.rank++
-		}
+// replace replaces a whole field, or adds a new one.
+func (p *plan) replace(f *fieldChange, ch storage.Change) {
+	if f.deleted {
+		f.rank = p.rankOf(ch.Collection)
 	}
-	m.deleted = false
-	m.clear()
-	if m.kind = storage.KindOf(ch.Collection, ch.Value); m.kind != storage.Array {
-		m.value = ch.Value
+	f.deleted = false
+	f.clear()
+	f.kind = storage.KindOf(ch.Collection, ch.Value)
+	if f.kind != storage.Array {
+		f.value = ch.Value
 		return
 	}
-	m.ids = p.ids(ch.Collection)
-	keys := storage.NewKeys(m.ids)
+	f.idField = p.idField(ch.Collection)
+	keys := storage.NewKeys(f.idField)
 	for v := range rawjson.Elements(ch.Value) {
-		m.set(keys.Next(v), v)
+		f.set(keys.Next(v), v)
 	}
 }
 
-// clear removes the old contents.
-func (m *memberChange) clear() {
-	m.whole, m.value, m.places = true, nil, nil
-	clear(m.records)
+// rankOf returns the rank of a new field. $schema is the first field in the file.
+func (p *plan) rankOf(name string) uint64 {
+	if name == "$schema" {
+		return 0
+	}
+	rank := p.nextRank
+	p.nextRank++
+	return rank
 }
 
-// set sets a record, or deletes it if the value is nil. A new one gets the next place.
-func (m *memberChange) set(key string, value jsontext.Value) {
-	r, ok := m.records[key]
-	if !ok {
-		r.at, ok = m.places[key]
-	} else {
-		ok = r.value != nil
-	}
-	switch {
-	case !ok && value == nil:
-		return
-	case !ok:
-		r.at = m.next
-		m.next++
-	}
-	m.records[key] = pair{at: r.at, name: key, value: value}
+// clear removes the contents of the field.
+func (f *fieldChange) clear() {
+	f.whole = true
+	f.value = nil
+	f.places = nil
+	clear(f.records)
 }
 
-// ops returns the operations, and the names of the collections replaced as a whole.
+// set sets a record, or deletes it if value is nil. A new record gets the next place.
+func (f *fieldChange) set(key string, value jsontext.Value) {
+	r, changed := f.records[key]
+	exists := r.value != nil
+	if !changed {
+		r.at, exists = f.places[key]
+	}
+	if !exists {
+		if value == nil {
+			return
+		}
+		r.at = f.nextPlace
+		f.nextPlace++
+	}
+	f.records[key] = pair{at: r.at, name: key, value: value}
+}
+
+// ops returns the operations, and the names of the collections that were replaced as a whole.
 func (p *plan) ops() (ops []op, whole []string) {
 	for _, name := range p.order {
-		m := p.members[name]
-		if m.old != nil && m.whole && len(m.old.places) > 0 {
-			from := recordsOf(name)
-			ops = append(ops, op{key: from, end: from + padded(m.old.next, placeDigits), keys: len(m.old.places)})
+		f := p.fields[name]
+		ops = append(ops, f.deleteOps(name)...)
+		if f.deleted {
+			continue
 		}
-		if m.old != nil && (m.deleted || m.rank != m.old.rank) {
-			ops = append(ops, del(memberKey(m.old.rank, name)))
+		if f.kind != storage.Array {
+			ops = append(ops, put(fieldKey(f.rank, name), f.value))
+			continue
 		}
-		switch {
-		case m.deleted:
-		case m.kind != storage.Array:
-			ops = append(ops, put(memberKey(m.rank, name), m.value))
-		default:
-			// It is written even if it is the same: its revision is the collection's.
-			ops = append(ops, put(memberKey(m.rank, name), collectionValue(m.ids)))
-			if m.whole {
-				whole = append(whole, name)
-			}
-			ops = append(ops, m.ops(name)...)
+		if f.whole {
+			whole = append(whole, name)
 		}
+		// Write the key even if the value is the same: its revision is the collection's.
+		ops = append(ops, put(fieldKey(f.rank, name), collectionValue(f.idField)))
+		ops = append(ops, f.recordOps(name)...)
 	}
 	return ops, whole
 }
 
-// ops returns the operations for the records of a collection, in their order.
-func (m *memberChange) ops(name string) (ops []op) {
-	for _, r := range slices.SortedFunc(maps.Values(m.records), pair.compare) {
-		old, ok := m.places[r.name]
+// deleteOps returns the operations that delete the old records and the old key of the
+// field, as far as they are replaced as a whole.
+func (f *fieldChange) deleteOps(name string) (ops []op) {
+	if f.old == nil {
+		return nil
+	}
+	if f.whole && len(f.old.places) > 0 {
+		from := recordsOf(name)
+		ops = append(ops, op{key: from, end: from + padded(f.old.nextPlace, placeDigits), keys: len(f.old.places)})
+	}
+	if f.deleted || f.rank != f.old.rank {
+		ops = append(ops, del(fieldKey(f.old.rank, name)))
+	}
+	return ops
+}
+
+// recordOps returns the operations for the changed records of a collection, by place.
+func (f *fieldChange) recordOps(name string) (ops []op) {
+	for _, r := range slices.SortedFunc(maps.Values(f.records), pair.compare) {
+		old, ok := f.places[r.name]
 		if ok && (r.value == nil || old != r.at) {
 			ops = append(ops, del(recordKey(name, old, r.name)))
 		}
@@ -168,12 +196,10 @@ func (m *memberChange) ops(name string) (ops []op) {
 	return ops
 }
 
-// counted returns how many keys ops write that followers see.
-func counted(ops []op) (n int) {
+// countKeys returns the number of keys that ops put or delete.
+func countKeys(ops []op) (n int) {
 	for _, o := range ops {
-		if n++; o.end != "" {
-			n += o.keys - 1
-		}
+		n += o.keys
 	}
 	return n
 }

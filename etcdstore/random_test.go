@@ -83,7 +83,7 @@ func randomChanges(rnd *rand.Rand, contents []storage.Collection, i int) (change
 		key := some()
 		add(name, key, "")
 		add(name, key, `{"moved":true}`)
-	default: // a member whose kind changes
+	default: // a field whose kind changes
 		add("three", "", []string{`{"now":"object"}`, `[{"id":1}]`, `5`, ""}[rnd.IntN(4)])
 	}
 	return changes
@@ -109,7 +109,7 @@ func testFollowers(t *testing.T, c *etcdtest.Cluster, steps int) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	a := open(t, c, randomSample)
 	t.Cleanup(func() { // the long test would fill the disk
-		client, _, err := a.etcd.(*nodes).client()
+		client, _, err := a.etcd.(*nodes).connect()
 		if err == nil {
 			var r *clientv3.DeleteResponse
 			if r, err = client.Delete(context.Background(), a.prefix, clientv3.WithPrefix()); err == nil {
@@ -168,19 +168,19 @@ func TestPlan(t *testing.T) {
 	reset := func() {
 		want = contentsOf(randomSample)
 		got = want
-		d := newStep(1)
-		d.head = &head{Layout: layout}
+		d := newStep()
+		d.head = &head{Layout: layout, rev: 1}
 		for i, in := range want {
 			m := pair{at: uint64(i + 1), name: in.Name, value: in.Value, rev: 1}
 			if in.Kind == storage.Array {
 				m.value = []byte("[]")
 			}
-			d.members = append(d.members, m)
+			d.fields = append(d.fields, m)
 			for at, e := range in.Elements {
 				d.records[in.Name] = append(d.records[in.Name], pair{at: uint64(at), name: e.Key, value: e.Value})
 			}
 		}
-		s.state = &state{members: make(map[string]*member), rank: 1}
+		s.state = &state{fields: make(map[string]*field), nextRank: 1}
 		s.state.apply(d)
 	}
 	reset()
@@ -193,7 +193,7 @@ func TestPlan(t *testing.T) {
 				for at, e := range in.Elements {
 					keys[recordKey(in.Name, uint64(at), e.Key)] = true
 				}
-				keys[memberKey(s.state.members[in.Name].rank, in.Name)] = true
+				keys[fieldKey(s.state.fields[in.Name].rank, in.Name)] = true
 			}
 		}
 		changes := randomChanges(rnd, want, i)
@@ -202,14 +202,15 @@ func TestPlan(t *testing.T) {
 				changes[j].Value = jsontext.Value(`{"short":true}`)
 			}
 		}
-		p, err := newPlan(s.state, s.idMember, changes)
+		p, err := newPlan(s.state, s.idField, changes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ops, whole := p.ops()
-		h := s.next(s.state.head, s.state.rev)
-		h.Whole, h.Keys = whole, counted(ops)
-		rev := s.state.rev + 1
+		h := s.nextHead(s.state.head)
+		h.Whole = whole
+		h.Keys = countKeys(ops)
+		rev := s.state.head.rev + 1
 		events := []*clientv3.Event{{Kv: &mvccpb.KeyValue{Key: []byte(s.prefix + headKey), Value: []byte(h.encode()), ModRevision: rev}}}
 		seen := make(map[string]bool)
 		event := func(key string, value []byte) {
@@ -245,10 +246,10 @@ func TestPlan(t *testing.T) {
 			}
 		}
 		d, err := s.decode(events)
-		if err != nil || d.reload {
-			t.Fatalf("step %d: %v (reload %v)", i, err, d.reload)
+		if err != nil {
+			t.Fatalf("step %d: %v", i, err)
 		}
-		s.noteLocked(d)
+		s.advance(d)
 		want, got = apply(want, changes), apply(got, d.batch.Changes)
 		if text(want) != text(got) {
 			t.Fatalf("step %d: %s\nlead to\n%.2000s\nwant\n%.2000s", i, describe(changes), text(got), text(want))

@@ -12,81 +12,85 @@ import (
 	"pickup/internal/storage"
 )
 
-// resolve finds out what became of a transaction whose outcome cause has left unknown, and
-// returns what try would. It makes a commit without changes. If that succeeds, the
-// transaction has not succeeded and cannot any more. Otherwise the chain of heads shows
-// which one followed the base.
+// resolve finds out whether a transaction succeeded after an error, cause, that leaves the
+// outcome open. It returns the result of try.
+//
+// It tries to commit an empty head in place of the transaction's head. If this succeeds,
+// the transaction did not succeed and never will. Otherwise the chain of heads shows which
+// commit followed the base.
 func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
-	empty := c.next(c.last, c.base)
-	empty.Commit = "empty." + empty.Commit // the database does not wait for it as for a commit of its own
-	then := []clientv3.Op{clientv3.OpPut(c.prefix+headKey, empty.encode())}
+	empty := c.nextHead(c.base)
+	empty.Commit = "empty." + empty.Commit // so that the batch is not marked as Own
+	then := []clientv3.Op{c.putHead(empty.encode())}
 	for pause := repeatAfter; ; pause = min(2*pause, time.Second) {
-		r, err := c.transact(ctx, readTime, c.isLatest(c.base, c.last), then)
-		switch {
-		case err == nil && r.Succeeded:
-			c.stats.settled.Add(1)
+		r, err := c.transact(ctx, readTime, c.isLatest(c.base), then)
+		if err == nil && r.Succeeded {
+			c.stats.resolved.Add(1)
 			return 0, errConflict
-		case err == nil:
-			rev, err := c.trace(ctx, cause, found(r))
+		}
+		if err == nil {
+			rev, err := c.traceHeads(ctx, cause, elseRead(r))
 			if !errors.Is(err, storage.ErrUnsure) {
-				c.stats.settled.Add(1)
+				c.stats.resolved.Add(1)
 			}
 			return rev, err
-		case isRefused(err):
+		}
+		if isRefused(err) {
 			return 0, c.unsure(cause, err)
 		}
-		if wait(ctx, time.After(pause)); ctx.Err() != nil {
+		sleep(ctx, pause)
+		if ctx.Err() != nil {
 			return 0, c.unsure(cause, err)
 		}
 	}
 }
 
-// look returns what try would after full, an answer that etcd also gives to the first
-// transaction beyond its quota, which it performs (quotaApplierV3 of its server).
-func (c *commit) look(ctx context.Context, full error) (int64, error) {
-	call, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	r, err := c.get(call, headKey)
+// resolveFull finds out whether a transaction succeeded after full, the error of a cluster
+// without space. It returns the result of try. Etcd also returns this error for the first
+// transaction above its quota, and performs that transaction (quotaApplierV3 in its server).
+func (c *commit) resolveFull(ctx context.Context, full error) (int64, error) {
+	r, err := c.get(ctx, readTime, headKey)
 	if err != nil {
 		return 0, c.unsure(full, err)
 	}
-	rev, err := c.trace(ctx, full, r.Kvs)
+	rev, err := c.traceHeads(ctx, full, r.Kvs)
 	if errors.Is(err, errConflict) {
-		err = full
+		return 0, full
 	}
 	return rev, err
 }
 
-func (c *commit) unsure(cause, err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.away = cause
-	return fmt.Errorf("%w: the outcome of a commit is unknown (%w), and asking for it failed: %w", storage.ErrUnsure, cause, err)
-}
-
-// trace follows the chain of heads back from the one that was found to the one that
-// followed the base. It returns what try would after cause.
-func (c *commit) trace(ctx context.Context, cause error, kvs []*mvccpb.KeyValue) (int64, error) {
+// traceHeads follows the chain of heads from the latest, in kvs, back to the head after the
+// base. It returns the result of try, which failed with cause.
+func (c *commit) traceHeads(ctx context.Context, cause error, kvs []*mvccpb.KeyValue) (int64, error) {
 	for {
-		rev, h, err := c.headOf(kvs)
+		h, err := c.parseHead(kvs)
 		switch {
 		case err != nil:
 			return 0, c.unsure(cause, err)
 		case h.Database != c.head.Database:
-			return 0, c.unsure(cause, errOther)
+			return 0, c.unsure(cause, errOtherDatabase)
 		case h.Commit == c.head.Commit:
-			return rev, nil
-		case h.Prev <= c.base:
+			return h.rev, nil
+		case h.Prev <= c.base.rev:
 			return 0, errConflict
 		}
-		call, cancel := context.WithTimeout(ctx, readTime)
-		r, err := c.get(call, headKey, clientv3.WithRev(h.Prev))
-		cancel()
+		r, err := c.get(ctx, readTime, headKey, clientv3.WithRev(h.Prev))
 		if err != nil {
 			return 0, c.unsure(cause, err)
 		}
 		kvs = r.Kvs
 	}
+}
+
+// unsure returns the error of a commit whose outcome is unknown: it failed with cause, and
+// finding out the outcome failed with err.
+func (c *commit) unsure(cause, err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastError = cause
+	return fmt.Errorf("%w: the outcome of a commit is unknown (%w), and reading it failed: %w",
+		storage.ErrUnsure, cause, err)
 }

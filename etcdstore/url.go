@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// An Address says where a database is in a cluster.
+// An Address is the place of a database in a cluster.
 type Address struct {
 	Hosts  []string // of the nodes, HOST:PORT
-	Secure bool     // etcds: with TLS
+	Secure bool     // connect with TLS: the scheme is etcds
 	User   string   // of etcd, may be empty
-	Prefix string   // of the keys, with a slash at both ends
+	Prefix string   // of the keys, begins and ends with a slash
 }
 
-// IsURL reports whether s names a database in etcd.
+// IsURL reports whether s is the URL of a database in etcd.
 func IsURL(s string) bool {
 	return strings.HasPrefix(s, "etcd://") || strings.HasPrefix(s, "etcds://")
 }
@@ -32,31 +32,29 @@ func Parse(text string) (Address, error) {
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
 	a := Address{Secure: scheme == "etcds"}
+	var err error
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		user, password, _ := strings.Cut(rest[:at], ":")
 		if password != "" {
 			return fail("set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE: others can read a password in a URL")
 		}
-		var err error
-		if a.User, err = url.PathUnescape(user); err != nil || user == "" || strings.Contains(user, "/") {
+		a.User, err = url.PathUnescape(user)
+		if err != nil || user == "" || strings.Contains(user, "/") {
 			return fail("the user before @ is not valid")
 		}
 		rest = rest[at+1:]
 	}
 	authority, path, _ := strings.Cut(rest, "/")
-	for _, host := range strings.Split(authority, ",") {
-		name, port, err := net.SplitHostPort(host)
-		number, notPort := strconv.ParseUint(port, 10, 16)
-		switch {
-		case err == nil && name != "" && notPort == nil && number > 0:
-		case host != "" && !strings.Contains(host, ":"):
-			host = net.JoinHostPort(host, "2379")
-		default:
+	for host := range strings.SplitSeq(authority, ",") {
+		if host != "" && !strings.Contains(host, ":") {
+			host += ":2379"
+		}
+		if !isHostPort(host) {
 			return fail(fmt.Sprintf("%q is not a host and its port", host))
 		}
 		a.Hosts = append(a.Hosts, host)
 	}
-	path, err := url.PathUnescape(strings.Trim(path, "/"))
+	path, err = url.PathUnescape(strings.Trim(path, "/"))
 	if err != nil || strings.ContainsAny(path, "?#") {
 		return fail("the path is not valid")
 	}
@@ -67,8 +65,18 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// Redacted returns a URL without the password that it should not have. The password
-// may have any character; the hosts and the prefix have no @.
+// isHostPort reports whether text has the form HOST:PORT.
+func isHostPort(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" {
+		return false
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && number > 0
+}
+
+// Redacted returns a URL without its password. A password should not be there, and may
+// contain any character; hosts and the prefix contain no @.
 func Redacted(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	at := strings.LastIndexByte(rest, '@')

@@ -12,9 +12,10 @@ import (
 	"pickup/internal/storage"
 )
 
-// maxBehind is the number of missed commits above which a store loads the contents
-// instead. Etcd sends up to 1,000 revisions in one response, each of up to a megabyte.
-const maxBehind = 64
+// maxMissed is the maximum number of missed commits that a follower reads one by one.
+// After more, it loads the contents: etcd sends up to 1,000 revisions in one response, of
+// up to a megabyte each.
+const maxMissed = 64
 
 // Watch implements storage.SharedStore.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
@@ -22,226 +23,251 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		f := s.newFollower(int64(after))
-		f.yield = func(b storage.Batch, err error) (more bool) {
-			if more = ctx.Err() == nil && yield(b, err); !more {
-				cancel()
+		f.yield = func(b storage.Batch, err error) bool {
+			if ctx.Err() == nil && yield(b, err) {
+				return true
 			}
-			return more
+			cancel()
+			return false
 		}
 		for ctx.Err() == nil {
-			if !f.approach(ctx) {
-				wait(ctx, time.After(probeEach))
+			if !f.prepare(ctx) {
+				sleep(ctx, probeEach)
 				continue
 			}
 			f.receive(ctx)
 			f.stats.restarts.Add(1)
-			wait(ctx, time.After(repeatAfter))
+			sleep(ctx, repeatAfter)
 		}
 	}
 }
 
-// wait waits for c, or until ctx is done.
-func wait[T any](ctx context.Context, c <-chan T) {
+// sleep waits for d, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
-	case <-c:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
 
-// A follower receives the events of the keys of a Store while Watch runs.
+// A follower receives the changes of a Store while Watch runs.
 type follower struct {
 	*Store
-	began    time.Time
-	yield    func(storage.Batch, error) bool // what Watch got; false from the end of Watch on
-	reported error                           // what was yielded last, nil: a batch
-	last     int64                           // the revision of the last head received
-	count    int64                           // head.Count of that, or less
-	seen     int64                           // a later head that was the latest at seenAt
-	seenAt   time.Time                       // zero without a later head
-	from     int64                           // the next revision to watch
-	edited   int64                           // the revision of a hand edit that is not shown yet, or 0
-	behind   bool                            // what changed is not known: everything has to be loaded
-	checked  bool                            // whether etcd refuses commits is known
+	started       time.Time
+	yield         func(storage.Batch, error) bool // yields to the caller of Watch until the caller stops
+	reported      error                           // the last error yielded, nil after a batch
+	last          int64                           // the revision of the last head yielded
+	count         int64                           // a lower bound of the Count of that head
+	seen          int64                           // the revision of the latest head at seenAt
+	seenAt        time.Time                       // zero: no head waits to be confirmed
+	from          int64                           // the next revision to watch
+	handEdit      int64                           // the revision of a hand edit that was not yielded, or 0
+	needsReload   bool                            // the changes are unknown
+	checkedWrites bool                            // checkWritable has had an answer
 }
 
-// newFollower returns a follower of what comes after a revision.
+// newFollower returns a follower of the changes after a revision.
 func (s *Store) newFollower(after int64) *follower {
-	f := &follower{Store: s, began: time.Now(), checked: s.readOnly}
-	f.begin(after)
+	f := &follower{Store: s, started: time.Now(), checkedWrites: s.readOnly}
+	f.startAfter(after)
 	return f
 }
 
-// begin makes f one of what comes after a revision.
-func (f *follower) begin(after int64) {
-	f.last, f.from, f.edited, f.behind = after, after+1, 0, false
+// startAfter makes f follow the changes after a revision.
+func (f *follower) startAfter(rev int64) {
+	f.last = rev
+	f.from = rev + 1
+	f.handEdit = 0
+	f.needsReload = false
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if st := f.state; st != nil {
-		f.count = st.head.Count - max(st.rev-after, 0) // not every revision is a head
-		if st.rev == after {
-			f.from, f.edited = st.asOf+1, st.edited
-		}
+	st := f.state
+	if st == nil {
+		return
+	}
+	f.count = st.head.Count - max(st.head.rev-rev, 0) // there are no more heads than revisions
+	if st.head.rev == rev {
+		f.from = st.asOf + 1
+		f.handEdit = st.handEdit
 	}
 }
 
-// give yields a batch.
-func (f *follower) give(b storage.Batch) {
-	f.last, f.reported = int64(b.Rev), nil
+// yieldBatch yields a batch.
+func (f *follower) yieldBatch(b storage.Batch) {
+	f.last = int64(b.Rev)
+	f.reported = nil
 	if f.yield(b, nil) {
 		f.confirm()
 	}
 }
 
-// confirm makes the store fresh if the head that was seen has been yielded. Of the heads that
-// have not been, the first one counts: under steady writes the last is never yielded in time.
+// confirm updates Fresh if the head that was seen has been yielded. The first head not yet
+// yielded counts: under steady writes, the latest head would never be yielded in time.
 func (f *follower) confirm() {
 	if f.seen <= f.last {
-		f.freshen(f.seenAt)
+		f.setFresh(f.seenAt)
 		f.seenAt = time.Time{}
 	}
 }
 
-// report yields an error unless the last one was the same, or nil after an error as a batch
-// without changes.
+// report yields err, unless it repeats the last error. If err is nil and the last yield was
+// an error, report yields a batch without changes.
 func (f *follower) report(err error) {
-	away := errors.Is(err, storage.ErrAway) && errors.Is(f.reported, storage.ErrAway) // the causes may differ
-	switch {
-	case err == nil && f.reported != nil:
-		f.give(storage.Batch{Rev: storage.Rev(f.last), After: storage.Rev(f.last)})
-	case err != nil && !away && (f.reported == nil || err.Error() != f.reported.Error()):
-		f.reported = err
-		f.yield(storage.Batch{Rev: storage.Rev(f.last)}, err)
+	if err == nil {
+		if f.reported != nil {
+			f.yieldBatch(storage.Batch{Rev: storage.Rev(f.last), After: storage.Rev(f.last)})
+		}
+		return
 	}
+	isAway := errors.Is(err, storage.ErrAway) && errors.Is(f.reported, storage.ErrAway) // whatever the causes
+	if isAway || f.reported != nil && err.Error() == f.reported.Error() {
+		return
+	}
+	f.reported = err
+	f.yield(storage.Batch{Rev: storage.Rev(f.last)}, err)
 }
 
-// stale returns why what Watch has yielded may be old, nil if it is not.
-func (f *follower) stale() error {
+// staleError returns the reason why the state that was yielded may be old, or nil.
+func (f *follower) staleError() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.gone != nil:
-		return f.gone
-	case time.Since(f.fresh) <= staleAfter || time.Since(f.began) <= staleAfter:
+	if f.fatal != nil {
+		return f.fatal
+	}
+	if time.Since(f.fresh) <= staleAfter || time.Since(f.started) <= staleAfter {
 		return nil
 	}
-	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.away, errors.New("the watch lags behind"))}
+	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.lastError, errLagging)}
 }
 
-// approach prepares for a watch, and reports whether the cluster can be watched. If many
-// commits were missed, it loads the contents, which needs less memory.
-func (f *follower) approach(ctx context.Context) bool {
-	_, h, err := f.probe(ctx)
-	if isAway(err) || f.lost() != nil {
-		f.report(f.stale())
+// errLagging is the cause of a stale state while the cluster answers.
+var errLagging = errors.New("the watch lags behind")
+
+// prepare prepares a watch, and reports whether the watch can start. After many missed
+// commits it loads the contents, which needs less memory.
+func (f *follower) prepare(ctx context.Context) bool {
+	h, err := f.probe(ctx)
+	if isUnreachable(err) || f.fatalError() != nil {
+		f.report(f.staleError())
 		return false
 	}
-	if err == nil && h.Count-f.count > maxBehind {
-		f.behind = true
+	if err == nil && h.Count-f.count > maxMissed {
+		f.needsReload = true
 	}
-	return f.settle(ctx)
+	return f.catchUp(ctx)
 }
 
-// settle loads the contents if they are not known, and commits a head after a hand edit. It
-// reports whether the watch can go on.
-func (f *follower) settle(ctx context.Context) bool {
-	if f.behind {
-		began := time.Now()
+// catchUp loads the contents if the changes are unknown, and commits a head after a hand
+// edit. It reports whether the watch can go on.
+func (f *follower) catchUp(ctx context.Context) bool {
+	if f.needsReload {
+		started := time.Now()
 		b, err := f.load(ctx)
 		if err != nil {
 			f.report(err)
 			return false
 		}
 		f.stats.reloads.Add(1)
-		f.begin(int64(b.Rev))
-		f.seen, f.seenAt = f.last, began
-		f.give(b)
+		f.startAfter(int64(b.Rev))
+		f.seen = f.last
+		f.seenAt = started
+		f.yieldBatch(b)
 	}
-	return f.edited == 0 || !isAway(f.commitReload(ctx))
+	return f.handEdit == 0 || !isUnreachable(f.commitReload(ctx))
 }
 
-// receive receives events until the watch of etcd ends, or the cluster does not answer.
-// The next one goes on after the last event. The revision of a response does not say that
-// there are no events before it: a watch that is far behind receives several responses,
-// all with the latest revision.
+// receive receives events until etcd ends the watch or stops answering. The next watch
+// continues after the last event, and not after the revision of the last response: a
+// response to a watch that lags behind has the latest revision, and more responses with
+// earlier events may follow.
 func (f *follower) receive(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	responses := f.etcd.Watch(ctx, f.prefix, clientv3.WithRange(clientv3.GetPrefixRangeEnd(f.prefix)), clientv3.WithRev(f.from), clientv3.WithProgressNotify())
+	responses := f.etcd.Watch(ctx, f.prefix, f.toEnd(), clientv3.WithRev(f.from), clientv3.WithProgressNotify())
 	tick := time.NewTicker(probeEach)
 	defer tick.Stop()
-	for latest := int64(0); ; {
+	latest := int64(0) // the head at the last tick, or 0 if a response came since
+	for {
 		select {
 		case r, ok := <-responses:
-			if r.CompactRevision != 0 {
-				f.skip(ctx)
-			}
-			if !ok || r.Err() != nil {
+			if !ok || !f.handleResponse(ctx, r) {
 				return
-			}
-			for _, events := range byRevision(r.Events) {
-				if events[0].Kv.ModRevision >= f.from && !f.handle(ctx, events) { // else it was loaded
-					return
-				}
-			}
-			if r.IsProgressNotify() {
-				f.from = max(f.from, r.Header.Revision+1)
 			}
 			latest = 0
 		case <-tick.C:
-			rev, _, err := f.probe(ctx)
-			if isAway(err) || f.last < latest { // no event since the last probe: the watch hangs
+			h, err := f.probe(ctx)
+			if isUnreachable(err) || f.last < latest { // the watch hangs: it did not report latest for a whole tick
 				return
 			}
-			latest = rev
-			f.report(f.stale())
+			latest = h.rev
+			f.report(f.staleError())
 		}
 	}
 }
 
-// handle handles the events of one revision. It reports whether the next can be handled now.
-func (f *follower) handle(ctx context.Context, events []*clientv3.Event) bool {
-	d, err := f.decode(events)
-	if f.lost() != nil {
+// handleResponse handles a response of a watch, and reports whether the watch can go on.
+func (f *follower) handleResponse(ctx context.Context, r clientv3.WatchResponse) bool {
+	if r.CompactRevision != 0 {
+		f.skipCompacted(ctx)
+	}
+	if r.Err() != nil {
 		return false
 	}
-	f.from = d.rev + 1
-	switch {
-	case err != nil || d.reload || f.edited > 0 && d.head != nil:
-		f.behind = true
-	case d.edited:
-		f.stats.foreign.Add(1)
-		f.edited = d.rev
-	case d.head.Prev != f.last: // see I2
-		f.stats.gaps.Add(1)
-		f.log.Error("etcd has not reported a commit; loading everything", "after", f.last, "revision", d.rev, "follows", d.head.Prev)
-		f.behind = true
-	default:
-		f.mu.Lock()
-		f.noteLocked(d)
-		f.mu.Unlock()
-		f.count = d.head.Count
-		f.give(d.batch)
+	for _, events := range byRevision(r.Events) {
+		isLoaded := events[0].Kv.ModRevision < f.from
+		if !isLoaded && !f.handle(ctx, events) {
+			return false
+		}
 	}
-	return f.settle(ctx)
+	if r.IsProgressNotify() {
+		f.from = max(f.from, r.Header.Revision+1)
+	}
+	return true
 }
 
-// skip makes the next watch begin at the current revision, because etcd has compacted the
-// earlier ones. If the head is the same, a hand edit may have been among them.
-func (f *follower) skip(ctx context.Context) {
-	call, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	rev, _, asOf, err := f.latest(call)
+// handle handles the events of one revision, and reports whether the watch can go on.
+func (f *follower) handle(ctx context.Context, events []*clientv3.Event) bool {
+	d, err := f.decode(events)
+	if f.fatalError() != nil {
+		return false
+	}
+	rev := events[0].Kv.ModRevision
+	f.from = rev + 1
+	switch {
+	case err != nil || f.handEdit > 0 && d.head != nil:
+		f.needsReload = true
+	case d.head == nil:
+		f.stats.handEdits.Add(1)
+		f.handEdit = rev
+	case d.head.Prev != f.last: // see I2
+		f.stats.gaps.Add(1)
+		f.log.Error("etcd did not report a commit; loading everything",
+			"after", f.last, "revision", rev, "follows", d.head.Prev)
+		f.needsReload = true
+	default:
+		f.advance(d)
+		f.count = d.head.Count
+		f.yieldBatch(d.batch)
+	}
+	return f.catchUp(ctx)
+}
+
+// skipCompacted makes the next watch start at the current revision, because etcd has
+// compacted earlier ones. If there is no new head, there may still have been a hand edit.
+func (f *follower) skipCompacted(ctx context.Context) {
+	h, asOf, err := f.readHead(ctx, readTime)
 	if err != nil {
 		return
 	}
-	if f.behind = rev != f.last; !f.behind {
-		f.edited = f.from - 1
+	f.needsReload = h.rev != f.last
+	if !f.needsReload {
+		f.handEdit = f.from - 1
 	}
 	f.from = asOf + 1
 }
 
-// commitReload commits a head that makes every replica load a hand edit. A store that may
-// not write loads it with the next head instead.
+// commitReload commits a head that makes every replica load a hand edit. A read-only store
+// instead loads the hand edit with the next head.
 func (f *follower) commitReload(ctx context.Context) error {
 	if f.readOnly {
 		return nil
@@ -249,34 +275,39 @@ func (f *follower) commitReload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	for {
-		rev, h, _, err := f.latest(ctx)
-		if err != nil || h.Reload && rev > f.edited || h.Reset > f.edited { // another replica did so
+		h, _, err := f.readHead(ctx, writeTime)
+		if err != nil {
 			return err
 		}
-		c := &commit{Store: f.Store, base: rev, last: h, head: f.next(h, rev)}
+		if h.Reload && h.rev > f.handEdit || h.Reset > f.handEdit { // another replica has committed one
+			return nil
+		}
+		c := &commit{Store: f.Store, base: h, head: f.nextHead(h)}
 		c.head.Reload = true
-		if _, err = c.try(ctx); !errors.Is(err, errConflict) {
-			if err == nil {
-				f.log.Warn("a hand edit was found; every server loads it now", "after", f.edited)
-			}
+		_, err = c.try(ctx)
+		if err == nil {
+			f.log.Warn("found a hand edit; every server loads it now", "after", f.handEdit)
+		}
+		if !errors.Is(err, errConflict) {
 			return err
 		}
 	}
 }
 
-// probe reads the head. At the start, and while etcd refuses commits, it also checks
-// whether it does.
-func (f *follower) probe(ctx context.Context) (rev int64, h head, err error) {
-	call, cancel := context.WithTimeout(ctx, 2*readTime)
+// probe reads the head. If etcd refuses commits, or nobody knows yet, probe also checks
+// whether etcd accepts them.
+func (f *follower) probe(ctx context.Context) (head, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*readTime)
 	defer cancel()
-	began := time.Now()
-	rev, h, _, err = f.latest(call)
+	started := time.Now()
+	h, _, err := f.readHead(ctx, 2*readTime)
 	if err == nil && f.seenAt.IsZero() {
-		f.seen, f.seenAt = rev, began
+		f.seen = h.rev
+		f.seenAt = started
 	}
 	f.confirm()
-	if f.failure(err) == nil && (!f.checked || f.Writable() != nil) {
-		f.checked = f.checkWritable(call)
+	if f.failure(err) == nil && (!f.checkedWrites || f.Writable() != nil) {
+		f.checkedWrites = f.checkWritable(ctx)
 	}
-	return rev, h, err
+	return h, err
 }

@@ -28,7 +28,7 @@ func TestCompacted(t *testing.T) {
 				a := open(t, c, `{"items":[{"id":"1"}]}`)
 				b := another(t, c, a)
 				first := load(t, b)
-				b.state.asOf = b.state.rev // as if it was loaded long ago
+				b.state.asOf = b.state.head.rev // as if it was loaded long ago
 				load(t, a)
 				switch changed {
 				case "by a commit":
@@ -66,7 +66,6 @@ func TestTombstone(t *testing.T) {
 			t.Fatal(err)
 		}
 		compact(t, a, int64(rev))
-		time.Sleep(300 * time.Millisecond) // etcd compacts later
 		follower := following(t, b, first)
 		eventually(t, func() bool { _, at, _, _ := follower(); return at >= rev })
 		if got, _, _, _ := follower(); text(got) != text(load(t, a).Contents) {
@@ -135,7 +134,7 @@ func TestReadOnly(t *testing.T) {
 	s.readOnly, s.log = true, complaining(t)
 	s.etcd = sealed{s.etcd, t}
 	first := load(t, s)
-	s.state.asOf = s.state.rev // as if it was loaded long ago
+	s.state.asOf = s.state.head.rev // as if it was loaded long ago
 	compact(t, a, write(t, a, "/other", "1"))
 	follower := following(t, s, first)
 	rev := set(t, a, first.Rev, "2", `{"id":"2"}`)
@@ -147,7 +146,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := s.Commit(t.Context(), rev, many(1, 10)); !errors.Is(err, storage.ErrReadOnly) {
 		t.Errorf("Commit: %v, want ErrReadOnly", err)
 	}
-	eventually(t, func() bool { return s.stats.foreign.Load() > 0 })
+	eventually(t, func() bool { return s.stats.handEdits.Load() > 0 })
 	b := another(t, c, a)
 	following(t, b, load(t, b))
 	eventually(t, func() bool { got, _, _, err := follower(); return err == nil && strings.Contains(text(got), "by hand") })
@@ -172,7 +171,7 @@ func TestMissedEdit(t *testing.T) {
 	}
 	edit := func(t *testing.T, a, reader *Store) {
 		write(t, a, a.prefix+recordKey("items", 0, "1"), `{"id":"1","v":"by hand"}`)
-		eventually(t, func() bool { return reader.stats.foreign.Load() > 0 })
+		eventually(t, func() bool { return reader.stats.handEdits.Load() > 0 })
 	}
 	t.Run("compacted before a server starts", func(t *testing.T) {
 		c, a, reader, follower := setup(t)
@@ -191,14 +190,14 @@ func TestMissedEdit(t *testing.T) {
 		g.shut()
 		edit(t, a, reader)
 		rev := load(t, a).Rev
-		for i := range maxBehind + 1 {
+		for i := range maxMissed + 1 {
 			rev = set(t, a, rev, "2", fmt.Sprintf(`{"id":"2","n":%d}`, i))
 		}
 		shows(t, follower)
 		eventually(t, func() bool { _, _, _, err := late(); return err != nil })
 		g.reopen()
 		shows(t, late)
-		if n := writer.stats.foreign.Load(); n > 0 {
+		if n := writer.stats.handEdits.Load(); n > 0 {
 			t.Errorf("the writer received %d edits, although it was far", n)
 		}
 	})
@@ -462,7 +461,7 @@ func TestDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	isOther := func(err error) bool {
-		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "another database is in the place of this one")
+		return errors.Is(err, storage.ErrBroken) && strings.Contains(err.Error(), "another database has replaced this one")
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return isOther(err) })
 	if _, err := s.Commit(t.Context(), first.Rev, many(1, 10)); !isOther(err) {
@@ -509,7 +508,7 @@ func TestSlowLoad(t *testing.T) {
 	<-done
 	eventually(t, func() bool { _, at, _, _ := follower(); return at == rev })
 	b.mu.Lock()
-	at := b.state.rev
+	at := b.state.head.rev
 	b.mu.Unlock()
 	if at != int64(rev) {
 		t.Errorf("the state is at %d, want %d", at, rev)
@@ -522,11 +521,11 @@ func TestStale(t *testing.T) {
 	s := newStore(nil, "/x/", nil)
 	s.fresh = time.Now().Add(-time.Minute)
 	f := s.newFollower(5)
-	if err := f.stale(); err != nil {
+	if err := f.staleError(); err != nil {
 		t.Errorf("a follower that has just begun reports %v", err)
 	}
-	f.began = s.fresh
-	if err := f.stale(); !errors.Is(err, storage.ErrAway) {
+	f.started = s.fresh
+	if err := f.staleError(); !errors.Is(err, storage.ErrAway) {
 		t.Errorf("a follower that has not heard of the head for a minute reports %v", err)
 	}
 }

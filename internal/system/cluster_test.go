@@ -76,7 +76,7 @@ func TestClusterRestored(t *testing.T) {
 	if err := c.Restore(backup); err != nil {
 		t.Fatal(err)
 	}
-	const advice = "The cluster has lost changes, as after a restore from a backup: restart this server"
+	const advice = "The cluster has lost changes, perhaps by a restore from a backup: restart this server"
 	for method, path := range map[string]string{"GET": "/_/readyz", "PATCH": "/drivers/1"} {
 		text := ""
 		if !servertest.Eventually(func() bool {
