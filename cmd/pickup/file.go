@@ -251,3 +251,21 @@ func shellFile(path string) string {
 	}
 	return shellWord(path)
 }
+
+// appendLine appends a line to a text file, which may not exist.
+func appendLine(name, line string) error {
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	line += "\n"
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		line = "\n" + line
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
+}

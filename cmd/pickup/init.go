@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,22 +156,4 @@ func tellAgents(e *environment, path string) error {
 		"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
 		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
 		gap, begin, path, e.program(), shellFile(path), rules))
-}
-
-// appendLine appends a line to a text file, which may not exist.
-func appendLine(name, line string) error {
-	text, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	line += "\n"
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		line = "\n" + line
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line)
-	return errors.Join(err, f.Close())
 }
