@@ -31,7 +31,7 @@ func (w *recordingWriter) keep(b []byte) {
 	if t := httpx.Header(h, "Content-Type"); t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
 		return
 	}
-	w.log.Keep(w.answer, b)
+	w.log.AppendPart(w.answer, b)
 }
 
 func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }

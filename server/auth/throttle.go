@@ -8,20 +8,20 @@ import (
 	"github.com/jellydator/ttlcache/v3"
 )
 
-// Ten failures of a source with one user name are free, and ten times as many of a source
-// alone. Each one after them doubles the pause, from one second up to a minute. An hour without
-// a failure clears the count.
+// Ten failures of a source with the same user name are free, and a hundred failures of a source
+// with any names. Each further failure doubles the pause, from one second up to a minute. An
+// hour without a failure clears the count.
 const (
 	freeFailures = 10
 	freeOfSource = 10 * freeFailures
 	firstPause   = time.Second
 	longestPause = time.Minute
 	forgetAfter  = time.Hour
-	maxTallies   = 20_000 // the least recently seen one makes room
+	maxTallies   = 20_000 // the least recently used tally makes room
 )
 
-// A throttle slows down sources of wrong credentials. A source is an address or
-// a network. It is not a user: otherwise anybody could lock a user out.
+// A throttle slows down sources of wrong credentials. A source is an address or a network, not a
+// user: otherwise anybody could lock a user out.
 type throttle struct {
 	mu      sync.Mutex
 	tallies *ttlcache.Cache[tallyKey, *tally] // guarded by mu, with the tallies in it
@@ -36,21 +36,21 @@ type tallyKey struct {
 // A tally counts failures.
 type tally struct {
 	failures int
-	running  int       // attempts whose outcome is not known
-	until    time.Time // when the next attempt may begin
+	running  int       // attempts in progress
+	until    time.Time // end of the pause
 }
 
-// An attempt is a check of credentials whose outcome is not known. It has the tallies of its
-// source, and of its source and user name.
+// An attempt is a check of credentials in progress, with two tallies: for the source, and for
+// the source and the user name.
 type attempt struct {
 	source, named tallyRef
 }
 
-// A tallyRef is a tally with its key, and the pause that an attempt has set.
+// A tallyRef is a tally with its key.
 type tallyRef struct {
 	*tally
 	key  tallyKey
-	next time.Time
+	next time.Time // end of the pause set by the attempt
 }
 
 func newThrottle() *throttle {
@@ -60,8 +60,8 @@ func newThrottle() *throttle {
 		ttlcache.WithDisableTouchOnHit[tallyKey, *tally]())}
 }
 
-// find returns the tally of a key. It does not store a new one, so that attempts that have to
-// wait displace no others. The caller has mu.
+// find returns the tally of a key. It does not store a new tally, so that waiting attempts
+// displace no other tallies. The caller has mu.
 func (t *throttle) find(key tallyKey) tallyRef {
 	if item := t.tallies.Get(key); item != nil {
 		return tallyRef{tally: item.Value(), key: key}
@@ -69,12 +69,12 @@ func (t *throttle) find(key tallyKey) tallyRef {
 	return tallyRef{tally: new(tally), key: key}
 }
 
-// begin returns how long the source has to wait, 0 if its credentials are to be checked now:
-// then the caller calls end. After the free failures it allows one attempt at a time: the next
-// pause begins before the outcome is known, otherwise everything that a source sends at the end
-// of a pause would be checked. Attempts that run count as failures of their user name. They do
-// not count for the source alone, from which many people may log in at once.
-func (t *throttle) begin(from netip.Prefix, user mark) (a *attempt, pause time.Duration) {
+// start returns the remaining pause of the source. If the pause is 0, the caller must check the
+// credentials now and then call end. After the free failures start allows one attempt at a time:
+// the next pause starts before the outcome is known, because otherwise all attempts at the end
+// of a pause would be checked. An attempt in progress counts as a failure of the user name. It
+// does not count for the source alone, from which many people may log in at once.
+func (t *throttle) start(from netip.Prefix, user mark) (a *attempt, pause time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a = &attempt{source: t.find(tallyKey{from: from}), named: t.find(tallyKey{from, user})}
@@ -99,8 +99,8 @@ func (r *tallyRef) pause(now time.Time, failures int) {
 	r.until = r.next
 }
 
-// end ends an attempt with the error of its check. Wrong credentials are a failure. Right ones
-// clear the failures of their user name from that source, and no others.
+// end ends an attempt with the error of the check. Wrong credentials are a failure. Correct
+// credentials clear the failures of the user name from that source, and no others.
 func (t *throttle) end(a *attempt, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (t *throttle) end(a *attempt, err error) {
 		a.named.until = time.Time{}
 	}
 	for _, r := range []tallyRef{a.source, a.named} {
-		if r.until.Equal(r.next) { // no other attempt has begun since
+		if r.until.Equal(r.next) { // no other attempt has started since
 			r.until = time.Time{}
 		}
 		if r.failures == 0 && r.running == 0 {
@@ -140,9 +140,9 @@ func pauseAfter(failures int) time.Duration {
 	return min(longestPause, firstPause<<min(failures-1, 10))
 }
 
-// sourceOf returns the source of a remote address: an IPv4 address, or the /64
-// network of an IPv6 address, which is what one customer is usually assigned.
-// All addresses that do not parse are one source.
+// sourceOf returns the source of a remote address: an IPv4 address, or the /64 network of an
+// IPv6 address, because providers usually assign a /64 to each customer. All malformed
+// addresses are the same source.
 func sourceOf(remote string) netip.Prefix {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -67,7 +67,7 @@ func TestThrottleFlood(t *testing.T) {
 		guesser, other := sourceOf("192.0.2.1:1"), sourceOf("192.0.2.2:1")
 		for i := range freeOfSource + 1 {
 			for _, from := range []netip.Prefix{guesser, other} {
-				a, pause := throttle.begin(from, mark{byte(i)})
+				a, pause := throttle.start(from, mark{byte(i)})
 				if pause > 0 {
 					t.Fatalf("attempt %d has to wait %v", i, pause)
 				}
@@ -75,11 +75,11 @@ func TestThrottleFlood(t *testing.T) {
 			}
 		}
 		for i := range 2 * maxTallies {
-			if _, pause := throttle.begin(guesser, mark{1, byte(i), byte(i >> 8), byte(i >> 16)}); pause == 0 {
+			if _, pause := throttle.start(guesser, mark{1, byte(i), byte(i >> 8), byte(i >> 16)}); pause == 0 {
 				t.Fatalf("name %d is checked", i)
 			}
 		}
-		if _, pause := throttle.begin(other, mark{}); pause == 0 {
+		if _, pause := throttle.start(other, mark{}); pause == 0 {
 			t.Error("the tally of another source was displaced")
 		}
 	})

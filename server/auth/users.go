@@ -14,20 +14,20 @@ import (
 type Users struct {
 	byName map[string]*user
 	names  []string     // the keys of byName, in the order of the file
-	seed   maphash.Seed // picks the hash that an unknown user is compared with
+	seed   maphash.Seed // picks the hash for unknown users, see verify
 }
 
 // A user is an account with the hash of its password.
 type user struct {
 	Account
 	hash hash
-	line [sha256.Size]byte // the digest of the line of the file; another line is another user
+	line [sha256.Size]byte // digest of the line in the file; a different line is a different user
 }
 
-// maxUsers bounds the memory that a file can use.
+// maxUsers bounds the memory for a file.
 const maxUsers = 10_000
 
-// SingleUser returns Users with one user, whose password the program was given.
+// SingleUser returns Users with a single user, whose password the program received.
 func SingleUser(name, password string) (*Users, error) {
 	name, password, err := normalize(name, password)
 	if err != nil {
@@ -38,10 +38,9 @@ func SingleUser(name, password string) (*Users, error) {
 	return u, nil
 }
 
-// ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a
-// bcrypt or argon2id hash, or "name:hash:read-only" for one who may only read. It
-// skips empty lines and those that begin with #. An error gives the number of the
-// line but none of its text.
+// ParseHtpasswd parses an htpasswd file: a line "name:hash" for each user, with a bcrypt or
+// argon2id hash, or "name:hash:read-only" for a read-only user. ParseHtpasswd skips empty lines
+// and lines that start with #. Errors contain the number of the line but no text of the line.
 func ParseHtpasswd(text []byte) (*Users, error) {
 	u := &Users{byName: make(map[string]*user), seed: maphash.MakeSeed()}
 	n := 0
@@ -52,13 +51,14 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 			continue
 		}
 		name, h, readOnly, err := parseLine(s)
-		switch {
-		case err != nil:
+		if err == nil && u.byName[name] != nil {
+			err = errors.New("the user has another line above")
+		}
+		if err == nil && len(u.names) == maxUsers {
+			err = fmt.Errorf("a file has at most %d users", maxUsers)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
-		case u.byName[name] != nil:
-			return nil, fmt.Errorf("line %d: the user has another line above", n)
-		case len(u.names) == maxUsers:
-			return nil, fmt.Errorf("line %d: a file has at most %d users", n, maxUsers)
 		}
 		u.add(name, s, h, readOnly)
 	}
@@ -68,7 +68,7 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 	return u, nil
 }
 
-// readOnlySuffix ends the line of a user who may only read.
+// readOnlySuffix ends the line of a read-only user.
 const readOnlySuffix = ":read-only"
 
 func parseLine(line string) (name string, h hash, readOnly bool, err error) {
@@ -77,18 +77,22 @@ func parseLine(line string) (name string, h hash, readOnly bool, err error) {
 		return "", nil, false, errors.New("expected name:hash")
 	}
 	stored, readOnly = strings.CutSuffix(stored, readOnlySuffix)
-	if name, _, err = normalize(name, "-"); err == nil {
-		h, err = parseHash(stored)
+	name, _, err = normalize(name, "-")
+	if err != nil {
+		return "", nil, false, err
 	}
-	if prefix, _, more := strings.Cut(stored, ":"); err != nil && more {
-		if _, wrong := parseHash(prefix); wrong == nil {
-			err = errors.New("only this may follow the hash: " + readOnlySuffix)
-		}
+	h, err = parseHash(stored)
+	if err == nil {
+		return name, h, readOnly, nil
 	}
-	return name, h, readOnly, err
+	prefix, _, more := strings.Cut(stored, ":")
+	if _, wrong := parseHash(prefix); more && wrong == nil {
+		err = errors.New("only this may follow the hash: " + readOnlySuffix)
+	}
+	return "", nil, false, err
 }
 
-// ReadOnly returns an htpasswd line with a mark that its user may only read.
+// ReadOnly returns an htpasswd line that makes the user read-only.
 func ReadOnly(line string) string { return line + readOnlySuffix }
 
 func (u *Users) add(name, line string, h hash, readOnly bool) {
@@ -96,10 +100,9 @@ func (u *Users) add(name, line string, h hash, readOnly bool) {
 	u.byName[name] = &user{Account{name, readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
 }
 
-// verify reports whether the credentials are right. The password of an unknown
-// user is compared too, with the hash of a known user that the name picks: so
-// the time does not show whether a name exists, even if the hashes of a file
-// differ in cost.
+// verify reports whether the credentials are right. verify also compares the password of an
+// unknown user, with the hash of a known user picked by the name: the time does not show whether
+// a name exists, even if the hashes of a file differ in cost.
 func (u *Users) verify(name, password string) bool {
 	pick := maphash.String(u.seed, name) % uint64(len(u.names))
 	compared, known := u.byName[name]

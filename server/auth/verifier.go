@@ -18,22 +18,23 @@ import (
 )
 
 const (
-	verifiedFor = 5 * time.Minute // how long right credentials are remembered
-	maxVerified = 2048            // of them, with the sources that have shown them
-	maxWaiting  = 64              // checks that wait for a processor, as of a class that logs in
-	busyPause   = time.Second     // for which a client is asked to wait if more would
+	verifiedFor = 5 * time.Minute // how long correct credentials are remembered
+	maxVerified = 2048            // remembered credentials, counted for each source
+	maxWaiting  = 64              // checks that wait for a processor, as when a class logs in
+	busyPause   = time.Second     // pause of a client when more checks would wait
 )
 
-// A Verifier decides who may use a service. It may be used by several
-// goroutines at once, and by several servers.
+// A Verifier decides who may use a service. Several goroutines and several servers may use a
+// Verifier at once.
 //
-// A password is hashed once: right credentials are remembered for five minutes. No more checks
-// run at once than there are processors. A source that keeps failing has to pause, for up to a
-// minute. Meanwhile only credentials pass that the same source has shown before.
+// A password is hashed once: correct credentials are remembered for five minutes. The number of
+// concurrent checks is limited to the number of processors. A source of repeated failures must
+// pause, for up to a minute. During the pause only remembered credentials of the same source are
+// accepted.
 type Verifier struct {
 	users    atomic.Pointer[Users]
 	setting  sync.Mutex // held by SetUsers
-	key      [32]byte   // of marks
+	key      [32]byte   // see mark
 	known    *ttlcache.Cache[known, *user]
 	checks   singleflight.Group // equal credentials share one check
 	throttle *throttle
@@ -41,49 +42,55 @@ type Verifier struct {
 	slots    chan struct{} // one for each check that runs
 }
 
-// A known is the key of right credentials that a source has shown, or any source if from is
-// the zero Prefix. Wrong credentials are not remembered.
+// A known is the key of remembered credentials. A zero from stands for any source. Wrong
+// credentials are not remembered.
 type known struct {
 	mark mark
 	from netip.Prefix
 }
 
-// An Account is what a user may do.
+// An Account is the account of a user.
 type Account struct {
 	Name     string
-	ReadOnly bool          // change nothing
+	ReadOnly bool          // the user may change nothing
 	revoked  chan struct{} // closed by SetUsers
 }
 
-// Revoked returns a channel that is closed when the credentials are no longer
-// accepted, or the user may do something else.
+// Revoked returns a channel that is closed when the credentials or the permissions of the
+// account change.
 func (a *Account) Revoked() <-chan struct{} { return a.revoked }
 
-// A mark is a hash of a user name and a password, keyed with random bytes of this process:
-// neither a password nor a hash that could be attacked offline is kept. (Marks never leave the
-// process, so the length extension that HMAC guards against is not a concern.)
+// A mark is a hash of a user name and a password, keyed with random bytes of this process. With
+// marks the memory contains neither a password nor a hash that could be attacked offline. (Marks
+// never leave the process, so length extension, which HMAC prevents, is not a concern.)
 type mark [sha256.Size]byte
 
 func (v *Verifier) mark(user, password string) mark {
 	var room [256]byte // spares most calls an allocation
 	b := append(room[:0], v.key[:]...)
-	b = append(append(b, user...), ':') // which no user name has
+	b = append(append(b, user...), ':') // no user name contains a colon
 	return sha256.Sum256(append(b, password...))
 }
 
 // New returns a Verifier of the users.
 func New(users *Users) *Verifier {
 	n := runtime.GOMAXPROCS(0)
-	v := &Verifier{throttle: newThrottle(), queue: make(chan struct{}, maxWaiting+n), slots: make(chan struct{}, n)}
-	v.known = ttlcache.New(ttlcache.WithTTL[known, *user](verifiedFor), ttlcache.WithCapacity[known, *user](maxVerified),
-		ttlcache.WithDisableTouchOnHit[known, *user]())
+	v := &Verifier{
+		throttle: newThrottle(),
+		queue:    make(chan struct{}, maxWaiting+n),
+		slots:    make(chan struct{}, n),
+		known: ttlcache.New(
+			ttlcache.WithTTL[known, *user](verifiedFor),
+			ttlcache.WithCapacity[known, *user](maxVerified),
+			ttlcache.WithDisableTouchOnHit[known, *user]()),
+	}
 	rand.Read(v.key[:]) // never fails
 	v.users.Store(users)
 	return v
 }
 
-// SetUsers replaces the users. The credentials of those that are gone, or have another
-// line, are revoked. The Verifier owns users then.
+// SetUsers replaces the users. It revokes the accounts of removed users and of users whose line
+// has changed. The caller must not use users any more.
 func (v *Verifier) SetUsers(users *Users) {
 	v.setting.Lock()
 	defer v.setting.Unlock()
@@ -101,16 +108,18 @@ func (v *Verifier) SetUsers(users *Users) {
 	}
 }
 
-// Check returns the account of the credentials in an Authorization header (RFC 7617), nil if
-// they are wrong. remote is the address of the client, as in http.Request.RemoteAddr. A
-// positive pause means that the credentials were not checked, and how long the client should
-// wait. The only error is ErrMalformed.
+// Check returns the account of the credentials in an Authorization header (RFC 7617), nil if the
+// credentials are wrong. remote is the address of the client, as in http.Request.RemoteAddr. If
+// pause is positive, Check has not checked the credentials, and the client should wait for that
+// time. The only error is ErrMalformed.
 func (v *Verifier) Check(remote, authorization string) (account *Account, pause time.Duration, err error) {
-	name, password, ok := (&http.Request{Header: http.Header{"Authorization": {authorization}}}).BasicAuth()
+	r := http.Request{Header: http.Header{"Authorization": {authorization}}}
+	name, password, ok := r.BasicAuth()
 	if !ok {
 		return nil, 0, ErrMalformed
 	}
-	name, password = norm.NFC.String(name), norm.NFC.String(password)
+	name = norm.NFC.String(name)
+	password = norm.NFC.String(password)
 	l := &login{users: v.users.Load(), name: name, password: password}
 	l.known = known{v.mark(name, password), sourceOf(remote)}
 	l.user = l.users.byName[name]
@@ -118,7 +127,7 @@ func (v *Verifier) Check(remote, authorization string) (account *Account, pause 
 		return &l.user.Account, 0, nil
 	}
 
-	// Equal credentials of one source are one attempt.
+	// Equal credentials of the same source share an attempt.
 	key := fmt.Sprintf("%s %s %p", l.mark, l.from, l.user)
 	shared, err, _ := v.checks.Do(key, func() (any, error) { return v.attempt(l) })
 	if err != nil {
@@ -127,43 +136,45 @@ func (v *Verifier) Check(remote, authorization string) (account *Account, pause 
 	return &l.user.Account, 0, nil
 }
 
-// ErrMalformed is returned for a header that is not Basic, followed by the Base64 of
-// user:password.
+// ErrMalformed is the error of Check for a malformed header. The right form is Basic, followed
+// by the Base64 of user:password.
 var ErrMalformed = errors.New("not Basic and the Base64 of user:password")
 
-// The reasons why credentials do not pass.
+// The reasons for rejecting credentials.
 var (
 	errWrong     = errors.New("the credentials are wrong")
 	errUnchecked = errors.New("the credentials were not checked")
 )
 
-// A login is credentials that a source shows.
+// A login has the credentials of a request.
 type login struct {
 	known
 	users          *Users
-	user           *user // nil: there is no such user
+	user           *user // nil: unknown
 	name, password string
 }
 
-// remembered returns the item of the credentials if they were right from a source, nil if not.
+// remembered returns the remembered item of correct credentials of a source, nil if there is
+// none.
 func (v *Verifier) remembered(l *login, from netip.Prefix) *ttlcache.Item[known, *user] {
-	if kept := v.known.Get(known{l.mark, from}); kept != nil && kept.Value() == l.user {
-		return kept
+	if item := v.known.Get(known{l.mark, from}); item != nil && item.Value() == l.user {
+		return item
 	}
 	return nil
 }
 
-// attempt checks credentials that their source has not shown yet, unless it has to pause. It
-// returns an error with the pause of Check, nil if they are right. During a pause it does not
-// look at them: neither the answer nor its time depends on whether they are right.
+// attempt checks credentials that are new from this source, unless the source must pause. The
+// error is nil if the credentials are correct; pause is the pause of Check. During a pause
+// attempt ignores the credentials: neither the response nor the time depends on whether the
+// credentials are correct.
 func (v *Verifier) attempt(l *login) (pause time.Duration, err error) {
-	a, pause := v.throttle.begin(l.from, v.mark(l.name, ""))
+	a, pause := v.throttle.start(l.from, v.mark(l.name, ""))
 	if pause > 0 {
 		return pause, errUnchecked
 	}
 	remembered := verifiedFor
-	if kept := v.remembered(l, netip.Prefix{}); kept != nil {
-		remembered = max(time.Until(kept.ExpiresAt()), 1) // to the cache, 0 and less have other meanings
+	if item := v.remembered(l, netip.Prefix{}); item != nil {
+		remembered = max(time.Until(item.ExpiresAt()), 1) // 0 and less have other meanings in the cache
 	} else {
 		key := fmt.Sprintf("%s %p", l.mark, l.user)
 		_, err, _ = v.checks.Do(key, func() (any, error) { return nil, v.verify(l) })
@@ -178,7 +189,7 @@ func (v *Verifier) attempt(l *login) (pause time.Duration, err error) {
 	return 0, err
 }
 
-// verify hashes the password, and remembers credentials that are right.
+// verify hashes the password, and remembers correct credentials.
 func (v *Verifier) verify(l *login) error {
 	select {
 	case v.queue <- struct{}{}:

@@ -15,66 +15,82 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// IsPatch reports whether a Content-Type means a JSON Patch, however it is spelled.
+// IsPatch reports whether a Content-Type means a JSON Patch, in any spelling.
 func IsPatch(mediaType string) bool {
 	return strings.Contains(strings.ToLower(mediaType), "json-patch")
 }
 
-// mentions reports whether a text, which may be JSON, may have the name of a secret.
+// mentions reports whether a text, possibly JSON, may contain the name of a secret.
 func mentions(text string) bool {
 	return strings.Contains(text, `\u`) || secret.IsName(escapes.Replace(text))
 }
 
-// escapes removes the escapes of a JSON string: their letters are not part of a word.
+// escapes removes the escapes of a JSON string, whose letters are not part of a word.
 var escapes = strings.NewReplacer(`\\`, " ", `\b`, " ", `\f`, " ", `\n`, " ", `\r`, " ", `\t`, " ")
 
-// answers are redacted answers by their text: many requests get the same one.
-type answers map[answerKey]Excerpt
+// responses caches redacted responses by text, because many requests get the same response.
+type responses map[responseKey]Excerpt
 
-type answerKey struct {
+type responseKey struct {
 	text string
 	cut  bool
 }
 
-// redact returns an answer without what may be secret.
-func (a answers) redact(e Excerpt) Excerpt {
-	redacted, ok := a[answerKey{string(e.text), e.cut}]
+// redact returns a response without possible secrets.
+func (known responses) redact(e Excerpt) Excerpt {
+	key := responseKey{string(e.text), e.cut}
+	redacted, ok := known[key]
 	if !ok {
 		redacted = e
 		redacted.redact(false)
-		a[answerKey{string(e.text), e.cut}] = redacted
+		known[key] = redacted
 	}
 	return redacted
 }
 
-// RedactQuery returns the query with possible secrets secret.Hidden.
+// RedactQuery returns the query with secret.Hidden in place of possible secrets.
 func RedactQuery(query string) string {
-	if query == "" {
-		return ""
-	}
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
 		name, value, _ := strings.Cut(part, "=")
-		plain, err := url.QueryUnescape(name)
-		text, malformed := url.QueryUnescape(value)
-		if malformed != nil {
-			text = value
-		}
-		switch {
-		case err == nil && value == "":
-		case err != nil || secret.IsName(plain):
-			parts[i] = name + "=" + secret.Hidden
-		case plain == "_where":
-			condition := Excerpt{text: []byte(text)}
-			condition.redact(false)
-			if string(condition.text) != text {
-				parts[i] = name + "=" + url.QueryEscape(string(condition.text))
-			}
-		case mentions(text) && strings.ContainsAny(text, "=:"): // it has names and values itself
-			parts[i] = name + "=" + secret.Hidden
+		redacted := redactParameter(name, value)
+		if redacted != value {
+			parts[i] = name + "=" + redacted
 		}
 	}
 	return strings.Join(parts, "&")
+}
+
+// redactParameter returns the value of a parameter, or secret.Hidden in place of the value or
+// of a part of the value. The name and the values are escaped.
+func redactParameter(name, value string) string {
+	plain, err := url.QueryUnescape(name)
+	if err != nil {
+		return secret.Hidden
+	}
+	if value == "" {
+		return value
+	}
+	if secret.IsName(plain) {
+		return secret.Hidden
+	}
+
+	text, err := url.QueryUnescape(value)
+	if err != nil {
+		text = value
+	}
+	if plain == "_where" {
+		condition := Excerpt{text: []byte(text)}
+		condition.redact(false)
+		if string(condition.text) != text {
+			return url.QueryEscape(string(condition.text))
+		}
+		return value
+	}
+	if mentions(text) && strings.ContainsAny(text, "=:") { // the value has names and values, too
+		return secret.Hidden
+	}
+	return value
 }
 
 const maxBody = 16 << 10 // bytes of an Excerpt
@@ -85,7 +101,7 @@ type Excerpt struct {
 	cut  bool
 }
 
-// Write implements io.Writer. It has no error.
+// Write implements io.Writer. It returns no error.
 func (e *Excerpt) Write(b []byte) (int, error) {
 	n := min(len(b), maxBody-len(e.text))
 	e.text = append(e.text, b[:n]...)
@@ -93,16 +109,17 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Text returns the text, and whether the body is longer.
+// Text returns the text, and reports whether the body is longer.
 func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
-// redact hides the values of fields that may be secret. Of a JSON Patch it hides
-// all values if some word in it may be the name of a secret.
+// redact hides the values of fields that may be secret. If a word in a JSON Patch may be the
+// name of a secret, redact hides all values of the patch.
 func (e *Excerpt) redact(patch bool) {
 	if len(e.text) == 0 {
 		return
 	}
-	patch = patch || bytes.HasPrefix(bytes.TrimSpace(e.text), []byte("[")) && bytes.Contains(e.text, []byte(`"op"`))
+	isArray := bytes.HasPrefix(bytes.TrimSpace(e.text), []byte("["))
+	patch = patch || isArray && bytes.Contains(e.text, []byte(`"op"`))
 	values := patch && (e.cut || mentions(string(e.text)))
 	dec := jsontext.NewDecoder(bytes.NewReader(e.text), jsontext.AllowDuplicateNames(true))
 	var out []byte
@@ -113,7 +130,7 @@ func (e *Excerpt) redact(patch bool) {
 			break
 		}
 		if err != nil || done {
-			e.text = nil // it is not JSON
+			e.text = nil // not JSON
 			return
 		}
 		container, n := dec.StackIndex(dec.StackDepth())
@@ -121,36 +138,42 @@ func (e *Excerpt) redact(patch bool) {
 		if container != '{' || n%2 == 0 || token.Kind() != '"' {
 			continue
 		}
-		if name := token.String(); secret.IsName(name) || values && name == "value" {
-			at := dec.InputOffset()
-			_, err := dec.ReadValue()
-			out = append(append(out, e.text[copied:at]...), `:"`+secret.Hidden+`"`...)
-			copied = int(dec.InputOffset())
-			if err != nil {
-				copied = len(e.text) // it is cut, or the next token reports it
-			}
+		name := token.String()
+		if !secret.IsName(name) && !(values && name == "value") {
+			continue
+		}
+		out = append(out, e.text[copied:dec.InputOffset()]...)
+		out = append(out, `:"`+secret.Hidden+`"`...)
+		_, err = dec.ReadValue()
+		copied = int(dec.InputOffset())
+		if err != nil {
+			copied = len(e.text) // the body is cut, or the next token reports the error
 		}
 	}
 	e.text = append(out, e.text[copied:]...)
 }
 
-// RedactProblem hides the sentences about values that may be secret: all sentences about
-// the body if values is set.
+// RedactProblem hides sentences about possible secrets. If values is set, RedactProblem hides
+// all sentences about the body.
 func RedactProblem(p *problem.Problem, values bool) {
 	if quotesSecret(p.Detail) {
 		p.Detail = secret.Hidden
 	}
 	for i, f := range p.Errors {
 		about := cmp.Or(f.Pointer, f.Parameter)
-		if about == nil || !secret.IsName(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
+		if about == nil {
 			continue
 		}
-		p.Errors[i] = problem.Fault{Pointer: f.Pointer, Parameter: f.Parameter, Member: f.Member, Detail: secret.Hidden}
+		if !secret.IsName(*about+f.Member) && !(values && f.Pointer != nil) && !quotesSecret(f.Detail) {
+			continue
+		}
+		p.Errors[i].Detail = secret.Hidden
+		p.Errors[i].Suggestion = ""
 		if f.Parameter != nil || p.Detail == httpx.Sentence(f.Detail) {
 			p.Detail = secret.Hidden
 		}
 	}
 }
 
-// quotesSecret reports whether a sentence quotes an object that may have a secret.
+// quotesSecret reports whether a sentence quotes an object with a possible secret.
 func quotesSecret(sentence string) bool { return strings.Contains(sentence, "{") && mentions(sentence) }

@@ -116,7 +116,7 @@ func FuzzRedact(f *testing.F) {
 		e := (&Request{
 			Query: query, Type: mediaType, Body: Excerpt{text: []byte(body), cut: cut}, Answer: Excerpt{text: []byte(body), cut: cut},
 			Problem: &problem.Problem{Detail: detail, Line: len(pointer), Errors: []problem.Fault{{Pointer: &pointer, Detail: detail}, {Parameter: &pointer}, {Detail: detail}}},
-		}).redact(make(answers))
+		}).redact(make(responses))
 		for _, text := range [][]byte{e.Body.text, e.Answer.text} {
 			checkHidden(t, text, cut)
 		}
@@ -127,7 +127,7 @@ func FuzzRedact(f *testing.F) {
 			}
 		}
 		once := fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem)
-		if e = e.redact(make(answers)); fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem) != once {
+		if e = e.redact(make(responses)); fmt.Sprint(e.Query, string(e.Body.text), string(e.Answer.text), e.Problem) != once {
 			t.Errorf("%q, and the second time %q %s %s", once, e.Query, e.Body.text, e.Answer.text)
 		}
 	})
@@ -158,7 +158,7 @@ func checkHidden(t *testing.T, text []byte, cut bool) {
 
 // Equal answers are redacted once; one that is cut off is another than a whole one.
 func TestEqualAnswersAreRedactedOnce(t *testing.T) {
-	known := make(answers)
+	known := make(responses)
 	redact := func(text string, cut bool) Excerpt { return known.redact(Excerpt{text: []byte(text), cut: cut}) }
 	first, second := redact(`{"password":"x"}`, false), redact(`{"password":"x"}`, false)
 	if string(first.text) != `{"password":"…"}` || &first.text[0] != &second.text[0] {
@@ -174,7 +174,7 @@ func TestEqualAnswersAreRedactedOnce(t *testing.T) {
 func TestAnswersShareAnExcerpt(t *testing.T) {
 	l := New(nil)
 	keep := func(part string) (e Excerpt) {
-		l.Keep(&e, []byte(part))
+		l.AppendPart(&e, []byte(part))
 		return e
 	}
 	long := strings.Repeat("a", maxBody)
@@ -183,7 +183,7 @@ func TestAnswersShareAnExcerpt(t *testing.T) {
 		if &first.text[0] != &second.text[0] || first.cut != (len(part) > maxBody) {
 			t.Errorf("%.9s: the same answer has two excerpts", part)
 		}
-		l.Keep(&first, []byte("more"))
+		l.AppendPart(&first, []byte("more"))
 		if other := keep("[" + part); string(other.text) == string(second.text) || string(second.text) != part[:len(second.text)] {
 			t.Errorf("%.9s: another answer, or a second part, has changed it", part)
 		}

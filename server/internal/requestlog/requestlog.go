@@ -1,5 +1,5 @@
-// Package requestlog keeps the latest requests in memory, and hides what may be secret in
-// them: redact.go decides what that is, also for the access log.
+// Package requestlog retains the latest requests in memory. It hides values that may be secret,
+// also for the access log: redact.go decides which values may be secret.
 package requestlog
 
 import (
@@ -18,14 +18,14 @@ import (
 // The limits of a Log.
 const (
 	maxRequests = 500
-	maxSize     = 8 << 20 // of all, in bytes
+	maxSize     = 8 << 20 // bytes of all requests
 	redactAfter = time.Second
 )
 
-// A Request is one that was answered. It does not change once it is in a Log.
+// A Request is an answered request. A request in a Log does not change.
 type Request struct {
 	ID        string           `json:"id"`
-	Request   string           `json:"request"` // its X-Request-Id
+	Request   string           `json:"request"` // the X-Request-Id
 	At        time.Time        `json:"at"`
 	Method    string           `json:"method"`
 	Path      string           `json:"path"` // as sent
@@ -36,15 +36,15 @@ type Request struct {
 	Bytes     int              `json:"bytes"`
 	Origin    string           `json:"origin,omitempty"`
 	Agent     string           `json:"agent,omitempty"`
-	Type      string           `json:"type,omitempty"` // of its body
+	Type      string           `json:"type,omitempty"` // of the body
 	Simulated string           `json:"simulated,omitempty"`
 	Problem   *problem.Problem `json:"problem,omitempty"`
 
 	Body   Excerpt `json:"-"`
 	Answer Excerpt `json:"-"`
 
-	number   uint64 // in its Log, from 1; ID as text
-	size     int64  // of all, in bytes, roughly
+	number   uint64 // in the Log, from 1; ID is the same as text
+	size     int64  // bytes of the request in memory, roughly
 	redacted bool
 }
 
@@ -57,10 +57,11 @@ func (e *Request) measure() {
 	e.size = int64(size)
 }
 
-// redact returns the request without what may be secret, and without bodies that are not JSON.
-func (e *Request) redact(known answers) *Request {
+// redact returns the request without possible secrets, and without bodies that are not JSON.
+func (e *Request) redact(known responses) *Request {
 	n := *e
-	n.redacted, n.ID = true, strconv.FormatUint(e.number, 10)
+	n.redacted = true
+	n.ID = strconv.FormatUint(e.number, 10)
 	n.Query = RedactQuery(e.Query)
 	patch := IsPatch(e.Type)
 	n.Body.redact(patch)
@@ -73,40 +74,41 @@ func (e *Request) redact(known answers) *Request {
 	return &n
 }
 
-// Keep adds a part of an answer to its excerpt. Requests with the same answer, one after
-// the other, share the excerpt of its first part.
-func (l *Log) Keep(e *Excerpt, part []byte) {
+// AppendPart adds a part of a response to the excerpt of the response. Consecutive requests
+// with the same response share the excerpt of the first part.
+func (l *Log) AppendPart(e *Excerpt, part []byte) {
 	if len(e.text) > 0 {
-		_, _ = e.Write(part) // it has no error
+		_, _ = e.Write(part) // returns no error
 		return
 	}
 	first := part[:min(len(part), maxBody)]
+	cut := len(first) < len(part)
 	latest := l.latest.Load()
-	if cut := len(first) < len(part); latest == nil || latest.cut != cut || !bytes.Equal(latest.text, first) {
-		latest = &Excerpt{slices.Clip(bytes.Clone(first)), cut} // an append to it copies it
+	if latest == nil || latest.cut != cut || !bytes.Equal(latest.text, first) {
+		latest = &Excerpt{slices.Clip(bytes.Clone(first)), cut} // clipped, so that an append makes a copy
 		l.latest.Store(latest)
 	}
 	*e = *latest
 }
 
-// A Log has the latest requests. Its methods may be called by several goroutines at once.
+// A Log has the latest requests. Several goroutines may call the methods at once.
 type Log struct {
 	log    *slog.Logger
-	latest atomic.Pointer[Excerpt] // of an answer
+	latest atomic.Pointer[Excerpt] // of a response
 
 	mu        sync.Mutex
-	ring      [maxRequests]Request // guarded by mu; each at its number modulo maxRequests
+	ring      [maxRequests]Request // guarded by mu; the index is the number modulo maxRequests
 	before    uint64               // guarded by mu; the number before the oldest
 	last      uint64               // guarded by mu; the number of the latest request or clearing
 	size      int64                // guarded by mu; of the requests after before, in bytes
-	more      chan struct{}        // guarded by mu; closed when there is more; nil if nobody waits
-	redacting bool                 // guarded by mu; the requests will be redacted
+	more      chan struct{}        // guarded by mu; see More; nil if nobody waits
+	redacting bool                 // guarded by mu; a timer will redact the requests
 }
 
-// New returns an empty Log that reports its own faults to log.
+// New returns an empty Log. The Log reports internal errors to log.
 func New(log *slog.Logger) *Log { return &Log{log: log} }
 
-// Add adds a copy of a request, and drops the oldest ones if they are too many.
+// Add adds a copy of a request. Add drops the oldest requests beyond the limits.
 func (l *Log) Add(e *Request) {
 	if e.Problem != nil {
 		e.Problem = e.Problem.Excerpt()
@@ -119,25 +121,26 @@ func (l *Log) Add(e *Request) {
 	l.before = max(l.before, l.last-min(l.last, maxRequests))
 	l.putLocked(e)
 	l.wakeLocked()
-	if !l.redacting {
-		l.redacting = true
-		// No answer waits for it, and requests that are dropped soon need no work.
-		time.AfterFunc(redactAfter, func() {
-			httpx.Contain(l.log, "requests not redacted", func() {
-				l.mu.Lock()
-				l.redacting = false
-				l.mu.Unlock()
-				l.Since(0)
-			})
-		})
+	if l.redacting {
+		return
 	}
+	l.redacting = true
+	// A timer delays no response, and requests that are dropped soon need no work.
+	time.AfterFunc(redactAfter, func() {
+		httpx.Contain(l.log, "requests not redacted", func() {
+			l.mu.Lock()
+			l.redacting = false
+			l.mu.Unlock()
+			l.Since(0)
+		})
+	})
 }
 
-// at returns the place of a request. The caller has l.mu.
+// at returns the slot of a request. The caller has l.mu.
 func (l *Log) at(number uint64) *Request { return &l.ring[number%maxRequests] }
 
-// putLocked sets a request, in place of the one that the ring has there, and drops the
-// oldest ones while they are too large. The caller has l.mu.
+// putLocked stores a request in its slot, and drops the oldest requests while the log is too
+// large. The caller has l.mu.
 func (l *Log) putLocked(e *Request) {
 	at := l.at(e.number)
 	l.size += e.size - at.size
@@ -155,7 +158,8 @@ func (l *Log) Clear() {
 	defer l.mu.Unlock()
 	l.last++
 	clear(l.ring[:])
-	l.before, l.size = l.last, 0
+	l.before = l.last
+	l.size = 0
 	l.wakeLocked()
 }
 
@@ -166,9 +170,9 @@ func (l *Log) wakeLocked() {
 	}
 }
 
-// Since returns the requests after the one with a number, the oldest first, and the
-// number of the latest. whole reports that they are all, because those since then
-// are not known. The list is not nil.
+// Since returns the requests after a number, the oldest first, and the number of the latest
+// request. If some of these requests are unknown, Since returns all requests, and whole is
+// true. The list is not nil.
 func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	l.mu.Lock()
 	last = l.last
@@ -185,8 +189,8 @@ func (l *Log) Since(number uint64) (list []*Request, last uint64, whole bool) {
 	return list, last, whole || uint64(len(list)) < last-number // if requests were dropped meanwhile
 }
 
-// More returns a channel that is closed when there are more requests, or none. A caller
-// gets it before Since, so that nothing comes in between.
+// More returns a channel that is closed when a request is added, or when the log is cleared. A
+// caller must call More before Since, in order to miss nothing.
 func (l *Log) More() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,10 +200,10 @@ func (l *Log) More() <-chan struct{} {
 	return l.more
 }
 
-// redact hides what may be secret in the requests of a list, there and in the log. It may
-// make them larger, and returns those that the log still has.
+// redact hides possible secrets in the requests of a list, and in the same requests of the log.
+// Redacted requests may be larger. redact returns the requests that are still in the log.
 func (l *Log) redact(list []*Request) []*Request {
-	known := make(answers)
+	known := make(responses)
 	for i, e := range list {
 		if !e.redacted {
 			list[i] = e.redact(known)
