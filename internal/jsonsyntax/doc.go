@@ -1,4 +1,4 @@
-// Package jsonsyntax explains errors in JSON to people: where the first one is
-// and what would be right. It is slow, so callers use it only after another
-// parser has found an error.
+// Package jsonsyntax explains the first error of a JSON text to people: where the error is
+// and what would be right. The package is slow: use it only after another parser has found an
+// error.
 package jsonsyntax

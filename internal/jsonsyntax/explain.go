@@ -9,43 +9,43 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Grammar is what a text must follow: JSON (RFC 8259) in UTF-8, without
-// duplicate names.
+// A Grammar describes valid texts: JSON (RFC 8259) in UTF-8, without duplicate names.
 type Grammar struct {
-	Noun     string // what messages call the text, as in "file"
-	Root     string // if not empty, the text must be an object, which messages call this
+	Noun     string // the name of the text in messages, as in "file"
+	Root     string // if not empty, the text must be an object, with this name in messages
 	Comments bool   // allow comments, trailing commas and a byte order mark
-	MaxDepth int    // how many arrays and objects may be nested
+	MaxDepth int    // of nested arrays and objects
 }
 
-// Explain returns the offset of the first error in text and one sentence, not
-// capitalized, about it. The reason is empty if there is no error. unquoted is the reason
-// with "…" for what it quotes of the text.
+// Explain returns the offset of the first error in text and the reason, one sentence that is
+// not capitalized. The reason is empty if there is no error. unquoted is the reason with "…"
+// for quotations from the text.
 func (g Grammar) Explain(text []byte) (offset int, reason, unquoted string) {
 	e := &explainer{Grammar: g, text: text}
 	if g.Comments {
 		e.text = rawjson.Blanked(text)
 	}
-	if e.begin() {
+	if e.checkStart() {
 		e.read()
 	}
 	return e.offset, e.reason, e.unquoted
 }
 
-// An explainer reads a text up to its first error and chooses a sentence for it.
+// An explainer reads a text up to the first error and chooses a sentence for the error.
 type explainer struct {
 	Grammar
 	text []byte // with spaces for comments and trailing commas, if they are allowed
 	open []int  // offsets of the open brackets
 
-	name, first int // offsets of the name before the error, and of the same name before it
+	name  int // offset of the name at the error, or before the error
+	first int // offset of an earlier use of the same name
 
 	offset           int // of the error
 	reason, unquoted string
 }
 
-// begin checks how the text begins. It returns false after an error.
-func (e *explainer) begin() bool {
+// checkStart checks the start of the text. It returns false after an error.
+func (e *explainer) checkStart() bool {
 	i := rawjson.SkipSpace(e.text, 0)
 	switch {
 	case bytes.HasPrefix(e.text, []byte("\xff\xfe")), bytes.HasPrefix(e.text, []byte("\xfe\xff")):
@@ -69,7 +69,7 @@ func (e *explainer) read() {
 		tok, err := dec.ReadToken()
 		if err != nil {
 			fault, _ := err.(*jsontext.SyntacticError)
-			e.token(dec, fault)
+			e.explainToken(dec, fault)
 			return
 		}
 		end := int(dec.InputOffset())
@@ -84,7 +84,7 @@ func (e *explainer) read() {
 			e.open = e.open[:len(e.open)-1]
 		case '0', 't', 'f', 'n':
 			if longer.Match(e.text[end:]) || tok.Kind() == '0' && e.at(end) == '.' {
-				e.value(end-len(tok.String()), 'v', nil)
+				e.explainValue(end-len(tok.String()), 'v', nil)
 				return
 			}
 		}
@@ -97,45 +97,50 @@ func (e *explainer) read() {
 	}
 }
 
-// token explains why there is no next token.
-func (e *explainer) token(dec *jsontext.Decoder, fault *jsontext.SyntacticError) {
+// explainToken explains why there is no next token.
+func (e *explainer) explainToken(dec *jsontext.Decoder, fault *jsontext.SyntacticError) {
 	kind, n := dec.StackIndex(dec.StackDepth())
 	end := int(dec.InputOffset())
 	i := rawjson.SkipSpace(e.text, end)
-	item, comma := 'i', -1
+	state := 'i'
 	if kind == '{' {
-		item = 'n'
+		state = 'n'
 	}
-	switch c := e.at(i); {
+	comma := -1
+	switch {
 	case len(e.open) == 0:
-		item = 'v'
-	case kind == '{' && n%2 == 1:
+		state = 'v'
+	case kind == '{' && n%2 == 1: // after a name
 		e.name = rawjson.Offset(e.text, string(dec.StackPointer()))
-		if c != ':' {
+		if e.at(i) != ':' {
 			e.explain(i, ':', end)
 			return
 		}
-		item, i = 'v', rawjson.SkipSpace(e.text, i+1)
+		state = 'v'
+		i = rawjson.SkipSpace(e.text, i+1)
 	case n > 0:
-		if c != ',' {
+		if e.at(i) != ',' {
 			e.explain(i, ',', end)
 			return
 		}
-		comma, i = i, rawjson.SkipSpace(e.text, i+1)
+		comma = i
+		i = rawjson.SkipSpace(e.text, i+1)
 	}
+
 	switch c := e.at(i); {
 	case comma >= 0 && c == e.closing():
-		e.explain(comma, item+'A'-'a', comma)
+		e.explain(comma, state+'A'-'a', comma)
 	case c == '"' && fault.Err == jsontext.ErrDuplicateName:
-		e.name, e.first = i, rawjson.Offset(e.text, string(fault.JSONPointer))
+		e.name = i
+		e.first = rawjson.Offset(e.text, string(fault.JSONPointer))
 		e.explain(i, 'd', i)
 	default:
-		e.value(i, item, fault)
+		e.explainValue(i, state, fault)
 	}
 }
 
-// value explains what is at i in place of a valid value.
-func (e *explainer) value(i int, state rune, fault *jsontext.SyntacticError) {
+// explainValue explains why there is no valid value at i.
+func (e *explainer) explainValue(i int, state rune, fault *jsontext.SyntacticError) {
 	switch c := e.at(i); {
 	case c == '"' && fault.Err == io.ErrUnexpectedEOF:
 		e.explain(i, 'E', i)
@@ -161,7 +166,7 @@ func (e *explainer) line(offset int) int {
 	return line
 }
 
-// closing returns the bracket that closes the innermost open one, or 0.
+// closing returns the bracket that closes the innermost open bracket, or 0.
 func (e *explainer) closing() byte {
 	if len(e.open) == 0 {
 		return 0

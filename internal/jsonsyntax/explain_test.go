@@ -61,8 +61,8 @@ func explained(g Grammar, text string) string {
 	return fmt.Sprintf("%d:%d: %s", line, column, reason)
 }
 
-// TestUnquoted puts a word at each place of the texts of testdata/cases.txt: the reason
-// without quotations never has it.
+// TestUnquoted puts a word at each position of the texts of testdata/cases.txt. The reason
+// without quotations never contains the word.
 func TestUnquoted(t *testing.T) {
 	data, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {
@@ -105,8 +105,8 @@ func TestMaxDepth(t *testing.T) {
 	}
 }
 
-// FuzzExplain checks that the grammar of bodies refuses what jsontext refuses,
-// and nothing else, up to the limit of depth.
+// FuzzExplain checks that the grammar of bodies refuses the same texts as jsontext, up to the
+// limit of depth.
 func FuzzExplain(f *testing.F) {
 	data, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {

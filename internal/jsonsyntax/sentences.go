@@ -11,20 +11,21 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A sentence explains an error by what the reader expected and what the text has there.
+// A sentence explains an error by the state of the reader and the text at the error.
 type sentence struct {
-	states string // what was expected, see below; with < the error is at the end of the token before
+	states string // see below; with <, the error is at the end of the token before
 	found  *regexp.Regexp
 	text   string // with $ before the names of parts; see expand
 }
 
-// sentences are read from sentences.txt, which has on each line, between tabs, states, what
-// the text has there, and the sentence. The first that fits is used.
+// sentences are read from sentences.txt. Each line has three columns, between tabs: states, a
+// regular expression for the text at the error, and the sentence. The first match counts.
 //
-// States are letters: o the Root, v another value, i an element of an array, n a name, I and N
-// the same after the last comma, : and , themselves (or a closing bracket), e the end. In a
-// token that is not valid the state is 0 for a number, s for a string and E for one that does
-// not end. u is UTF-16, b a byte order mark, r an empty text, d a duplicate name.
+// A state is a letter for the expected token: o for the Root, v for another value, i for an
+// element of an array, n for a name, I and N for the same after a comma, : for a colon, a comma
+// for a comma or a closing bracket, e for the end. In an invalid token, the state is 0 for a
+// number, s for a string and E for a string without an end. u stands for UTF-16, b for a byte
+// order mark, r for an empty text, d for a duplicate name.
 var sentences = parseSentences()
 
 //go:embed sentences.txt
@@ -32,7 +33,8 @@ var sentencesText string
 
 func parseSentences() (all []sentence) {
 	for line := range strings.Lines(sentencesText) {
-		if columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(columns) == 3 {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(columns) == 3 {
 			all = append(all, sentence{columns[0], found(columns[1]), columns[2]})
 		}
 	}
@@ -41,7 +43,7 @@ func parseSentences() (all []sentence) {
 
 const notUTF8 = "the byte $byte is not UTF-8; the $noun must be UTF-8"
 
-// longer matches what must not follow a word or a number.
+// longer matches text that must not follow a word or a number.
 var longer = found(`[\pL\p{Nd}_$-]+`)
 
 func found(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
@@ -63,7 +65,9 @@ func (e *explainer) explain(i int, state rune, before int) {
 			e.offset = before
 		}
 		if n := rawjson.ValidUTF8(m[0]); n < len(m[0]) {
-			e.offset, s.text, m[0] = i+n, notUTF8, m[0][n:]
+			e.offset = i + n
+			s.text = notUTF8
+			m[0] = m[0][n:]
 		}
 		e.reason = e.expand(s.text, state, m, false)
 		e.unquoted = e.expand(s.text, state, m, true)
@@ -71,7 +75,7 @@ func (e *explainer) explain(i int, state rune, before int) {
 	}
 }
 
-// expand returns a sentence about m, which is what its pattern has found.
+// expand replaces the names of parts in a sentence. m is the match of the pattern.
 func (e *explainer) expand(sentence string, state rune, m [][]byte, hide bool) string {
 	quote := func(s string) string {
 		if hide {
@@ -87,7 +91,7 @@ func (e *explainer) expand(sentence string, state rune, m [][]byte, hide bool) s
 			return e.Root
 		case "depth":
 			return strconv.Itoa(e.MaxDepth)
-		case "found": // one of a few
+		case "found": // harmless
 			return string(m[len(m)-1])
 		case "lower":
 			return strings.ToLower(string(m[1]))
@@ -101,7 +105,7 @@ func (e *explainer) expand(sentence string, state rune, m [][]byte, hide bool) s
 		case "closing":
 			return string(e.closing())
 		case "wanted":
-			return map[rune]string{'o': "'{'", 'v': "a value", 'i': "a value", 'n': "a name in double quotes", ',': fmt.Sprintf("',' or '%c'", e.closing())}[state]
+			return e.wanted(state)
 		case "name":
 			return quote(string(e.text[e.name:rawjson.SkipString(e.text, e.name)]))
 		case "byte":
@@ -111,4 +115,17 @@ func (e *explainer) expand(sentence string, state rune, m [][]byte, hide bool) s
 		}
 		return quote(string(m[0])) // "quote"
 	})
+}
+
+// wanted names the token that the state expects.
+func (e *explainer) wanted(state rune) string {
+	switch state {
+	case 'o':
+		return "'{'"
+	case 'n':
+		return "a name in double quotes"
+	case ',':
+		return fmt.Sprintf("',' or '%c'", e.closing())
+	}
+	return "a value"
 }
