@@ -174,7 +174,7 @@ func (a *agent) Write(changes []agents.Change, try bool) (records []json.RawMess
 	snap, err := update(database.WithRequest(a.Request.Context(), a.id), func(tx *database.Tx) error {
 		records, faults = nil, nil
 		for i, ch := range changes {
-			tx.Within(func(pointer string) string { return "/changes/" + strconv.Itoa(i) + "/record" + pointer })
+			tx.Translate(func(pointer string) string { return "/changes/" + strconv.Itoa(i) + "/record" + pointer })
 			r, err := a.change(tx, ch)
 			if err == nil {
 				records = append(records, json.RawMessage(r.Value))

@@ -131,7 +131,7 @@ func (s *sessions) admit(more int) error {
 	held := int64(more)
 	s.mu.Lock()
 	for _, x := range s.byName {
-		held += int64(x.db.Held())
+		held += int64(x.db.PinnedBytes())
 	}
 	s.mu.Unlock()
 	if held > s.memory {

@@ -34,7 +34,7 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.Held(), x.changesLocked(), x.kept}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.PinnedBytes(), x.changesLocked(), x.kept}
 }
 
 // list returns the states of the sessions by name.
@@ -198,7 +198,7 @@ func (req *request) commitSession(x *session) error {
 	var changes []database.Change
 	_, err = req.updateList("", func(tx *database.Tx) (err error) {
 		tx.From(x.name)
-		changes, err = tx.Adopt(base, now, take)
+		changes, err = tx.Rebase(base, now, take)
 		return err
 	})
 	if conflict, ok := errors.AsType[*database.ConflictError](err); ok && take == database.TakeNeither {

@@ -44,7 +44,7 @@ func (req *request) create() error {
 		var faults faultList
 		more := 0 // than the body has: defaults may be large
 		for i, object := range b.objects {
-			tx.Within(func(p string) string { return b.pointer(i, p) })
+			tx.Translate(func(p string) string { return b.pointer(i, p) })
 			r, err := tx.Put(mode, collection, "", object)
 			if err := faults.add(b, i, err); err != nil {
 				return err
@@ -126,7 +126,7 @@ func (req *request) change(mode database.Mode) error {
 		return err
 	}
 	after, err := req.updateTarget(func(tx *database.Tx) (*database.Record, error) {
-		tx.Within(func(p string) string { return b.pointer(0, p) })
+		tx.Translate(func(p string) string { return b.pointer(0, p) })
 		if mode == database.Create && tx.Snapshot().Schema().Member(req.name).ReadOnlyID() {
 			return nil, problem.New(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
 				With("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")

@@ -231,7 +231,7 @@ func checkChange(t *testing.T, before, after *Document, c storage.Change) {
 		if m.name != c.Collection || m.array == nil {
 			return false
 		}
-		place, ok := m.array.elems.Place(c.ID)
+		place, ok := m.array.elems.Slot(c.ID)
 		if !ok {
 			return false
 		}
@@ -315,7 +315,7 @@ func surroundings(d *Document, c storage.Change) (from, to int) {
 				}
 				return from, to
 			}
-			place, ok := m.array.elems.Place(c.ID)
+			place, ok := m.array.elems.Slot(c.ID)
 			from, to = value+len(m.array.head), end-len(m.array.foot)
 			pos := from
 			for p, e := range m.array.elems.All() {

@@ -77,7 +77,7 @@ func (e *edit) change(c storage.Change) error {
 	if m.array == nil {
 		return fmt.Errorf("%q is not a collection: %w", c.Collection, storage.ErrShape)
 	}
-	place, ok := m.array.elems.Place(c.ID)
+	place, ok := m.array.elems.Slot(c.ID)
 	switch {
 	case ok && c.Value == nil:
 		a := e.ownMember(i).array

@@ -365,7 +365,7 @@ func (f *reuse) missed(value jsontext.Value, idMember string) (id string) {
 		}
 		return ""
 	}
-	if place, ok := f.elems.Place(id); ok {
+	if place, ok := f.elems.Slot(id); ok {
 		f.ahead, f.place = nil, place+1
 	}
 	return id

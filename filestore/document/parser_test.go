@@ -33,7 +33,7 @@ func (d *Document) outline() (found []any) {
 		if a := m.array; a != nil {
 			found = append(found, string(a.head), a.unreachable, string(a.tail), string(a.foot))
 			for place, e := range a.elems.All() {
-				by, _ := a.elems.Place(e.key)
+				by, _ := a.elems.Slot(e.key)
 				found = append(found, place, by, e.key, string(e.text), e.gap, e.compact)
 			}
 		}

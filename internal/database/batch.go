@@ -12,15 +12,15 @@ import (
 // load returns the snapshot of a batch with Reset set, and its difference from prev,
 // which may be nil. Collections that have not changed keep revision and indexes.
 func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
-	s := &Snapshot{rev: b.Rev, inOrder: b.Sorted, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
+	s := &Snapshot{rev: b.Rev, sorted: b.Sorted, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
 	if prev == nil {
-		s.origin = mathrand.Uint64()
+		s.series = mathrand.Uint64()
 		prev = new(Snapshot)
 	} else {
-		s.origin, s.gone = prev.origin, maps.Clone(prev.gone)
+		s.series, s.deletedIDs = prev.series, maps.Clone(prev.deletedIDs)
 	}
 	if conv.stored != nil {
-		s.origin = conv.stored.origin
+		s.series = conv.stored.series
 	}
 	first, d := prev.byName == nil, new(difference)
 	for _, in := range b.Contents {
@@ -40,7 +40,7 @@ func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *differ
 	for _, c := range prev.list {
 		if s.byName[c.name] == nil {
 			d.member(c, nil)
-			s.retire(c)
+			s.keepIDStats(c)
 		}
 	}
 	return s, d
@@ -58,7 +58,7 @@ func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
 			return nil, nil, err
 		}
 	}
-	tx.snap.arrive(b.Rev)
+	tx.snap.setRevision(b.Rev)
 	return tx.snap, s.difference(tx.snap), nil
 }
 

@@ -47,7 +47,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		values := new(compactor)
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: values.compact(in.Value, before, false)}
 	}
-	was := old.inOrder()
+	was := old.recordList()
 	c := &collection{name: in.Name, kind: storage.Array, rev: rev, ids: idStats{member: o.IDMember(in.Name)},
 		shadowed: make(map[string]int)}
 	rules := o.schema.Member(in.Name)
@@ -94,8 +94,8 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	return c
 }
 
-// inOrder returns the records of an array in their order, or nil.
-func (c *collection) inOrder() []*Record {
+// recordList returns the records of an array in their order, or nil.
+func (c *collection) recordList() []*Record {
 	if !c.isArray() {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (c *collection) holds(r *Record) bool {
 // has reports whether an element carries that id, even one that cannot be addressed
 // because an earlier element has the same.
 func (c *collection) has(id string) bool {
-	_, found := c.records.Place(id)
+	_, found := c.records.Slot(id)
 	return found || c.shadowed[id] > 0
 }
 
@@ -216,7 +216,7 @@ func (c *collection) appendJSON(dst []byte) []byte {
 }
 
 func (c *collection) contents() storage.Collection {
-	out := elementsOf(c.name, c.inOrder())
+	out := elementsOf(c.name, c.recordList())
 	out.Kind, out.Value = c.kind, c.value
 	return out
 }

@@ -82,14 +82,14 @@ func TestLoadInParts(t *testing.T) {
 	}
 	same := func(a, b *collection) {
 		t.Helper()
-		if !reflect.DeepEqual(a.inOrder(), b.inOrder()) {
+		if !reflect.DeepEqual(a.recordList(), b.recordList()) {
 			t.Error("the records differ")
 		}
 		if a.ids != b.ids || !reflect.DeepEqual(a.shadowed, b.shadowed) {
 			t.Errorf("%+v %v, not %+v %v", a.ids, a.shadowed, b.ids, b.shadowed)
 		}
-		for _, r := range a.inOrder() {
-			if place, ok := b.records.Place(r.ID); !ok || uint64(place) != r.seq {
+		for _, r := range a.recordList() {
+			if place, ok := b.records.Slot(r.ID); !ok || uint64(place) != r.seq {
 				t.Errorf("%q is at %d", r.ID, place)
 			}
 		}
@@ -110,7 +110,7 @@ func TestLoadInParts(t *testing.T) {
 	edited.Elements = slices.Delete(edited.Elements, 100, 101)
 	after := at(4, edited, four)
 	same(at(1, edited, nil), after)
-	for i, r := range after.inOrder() {
+	for i, r := range after.recordList() {
 		was, ok := four.records.Get(r.ID)
 		if !ok || (&was.Value[0] == &r.Value[0]) != (i != 9) {
 			t.Fatalf("%q: it was there: %v, and has the bytes that it had: %v", r.ID, ok, ok && &was.Value[0] == &r.Value[0])
@@ -153,7 +153,7 @@ func TestEditsKeepLittle(t *testing.T) {
 	if kept := heap() - before; kept > 5<<20 {
 		t.Errorf("%d edits of a collection of %d bytes keep %d", edits, n*80, kept)
 	}
-	for i, r := range c.inOrder() {
+	for i, r := range c.recordList() {
 		if want := rawjson.Compact(jsontext.Value(values[i])); !bytes.Equal(r.Value, want) {
 			t.Fatalf("%s, not %s", r.Value, want)
 		}

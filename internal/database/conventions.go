@@ -38,7 +38,7 @@ func (o conventions) IDKind(collection string) schema.IDKind {
 type storedRules struct {
 	text   []byte
 	name   string // of the database
-	origin uint64 // see Snapshot.Tag: the same wherever name and text are the same
+	series uint64 // see Snapshot.Tag: the same wherever name and text are the same
 	err    error  // why the rules cannot be used; writes are refused then
 }
 
@@ -48,7 +48,7 @@ func (o conventions) under(b storage.Batch) conventions {
 		return o
 	}
 	sum := sha256.Sum256(append(append([]byte(b.Origin), 0), b.Rules...))
-	o.schema, o.stored = nil, &storedRules{text: b.Rules, name: b.Origin, origin: binary.BigEndian.Uint64(sum[:])}
+	o.schema, o.stored = nil, &storedRules{text: b.Rules, name: b.Origin, series: binary.BigEndian.Uint64(sum[:])}
 	if len(b.Rules) == 0 {
 		return o
 	}

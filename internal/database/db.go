@@ -164,7 +164,7 @@ func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
 // is the revision of the change. In a shared store it also has the other changes of
 // that revision.
 //
-// Calls that arrive during a commit wait and are then committed together. Each fn
+// Calls that setRevision during a commit wait and are then committed together. Each fn
 // sees the changes of those before it. If fn returns an error, it changes nothing,
 // and Update returns that error. fn may run several times, on different states, in
 // another goroutine: it must have no effect but on its Tx and its results.
@@ -227,7 +227,7 @@ func (db *DB) leave(u *update) bool {
 // commitQueue commits the waiting updates as one group and wakes their callers. Updates
 // that have to wait for the next commit return to the queue. Then another caller may lead.
 func (db *DB) commitQueue(ctx context.Context) {
-	db.gather()
+	db.awaitCallers()
 	db.mu.Lock()
 	group := db.queue
 	db.queue = nil
@@ -259,12 +259,12 @@ func (db *DB) commitQueue(ctx context.Context) {
 	ran = true
 }
 
-// gather waits a moment for the callers of the last group, who have their answers now and
+// awaitCallers waits a moment for the callers of the last group, who have their answers now and
 // may write again. Otherwise they and the callers who came during the commit would be two
 // groups that take turns, and each update would cost twice as many commits. It waits until
 // there are as many updates as there were callers, at most until half of the time of the
 // last commit has passed since then, and not at all if the store is fast.
-func (db *DB) gather() {
+func (db *DB) awaitCallers() {
 	runtime.Gosched()
 	most := min(db.took/2, 40*time.Millisecond) // the commit may have waited for somebody's edit
 	for db.took > time.Millisecond && time.Since(db.ended) < most {
@@ -356,10 +356,10 @@ func (db *DB) publish(steps []step) {
 	now, revisions := db.clock.now(), make([]*Revision, len(steps))
 	differences := make([]*difference, len(steps))
 	for i, s := range steps {
-		s.tx.snap.arrive(s.rev)
+		s.tx.snap.setRevision(s.rev)
 		d := s.base.difference(s.tx.snap)
 		r := d.revision(s.base, s.tx.snap, false)
-		r.Time, r.Source, r.Request, r.Session, r.Undoes = now, FromAPI, s.request, s.tx.session, s.tx.undoes
+		r.Time, r.Origin, r.Request, r.Session, r.Undoes = now, FromAPI, s.request, s.tx.session, s.tx.undoes
 		revisions[i], differences[i] = r, d
 	}
 	last := steps[len(steps)-1].tx.snap

@@ -42,7 +42,7 @@
 //
 // A read uses the current snapshot and never touches the store.
 //
-// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive during a
+// A write is a function that [DB.Update] runs on a [Tx]. Calls that setRevision during a
 // commit wait for it and then share one [storage.Store.Commit], led by one of
 // them. Each has a revision of its own. Then, always in this order:
 //

@@ -185,7 +185,7 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 		}
 		edited[element{ch.Collection, ch.ID}] = ch
 		if ch.ID == "" {
-			for _, r := range was.inOrder() { // went with the collection
+			for _, r := range was.recordList() { // went with the collection
 				edited[element{ch.Collection, r.ID}] = Change{Op: Deleted, Before: r.Value}
 			}
 		}

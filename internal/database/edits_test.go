@@ -177,7 +177,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// sorted returns the characters of s in order: where members go is another matter.
+// sort returns the characters of s in order: where members go is another matter.
 func sorted(s string) string {
 	b := []byte(s)
 	slices.Sort(b)

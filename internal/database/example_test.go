@@ -75,7 +75,7 @@ func ExampleDB_Since() {
 	revisions, _, _ := db.Since(seen)
 	for _, r := range revisions {
 		for _, c := range r.Changes {
-			fmt.Println(r.Rev, r.Source, c.Op, c.Collection, c.ID, string(c.Before)+string(c.After))
+			fmt.Println(r.Rev, r.Origin, c.Op, c.Collection, c.ID, string(c.Before)+string(c.After))
 		}
 	}
 	// Output:

@@ -46,7 +46,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	}
 	r := &Result{Window: q.Window(len(records)), snap: s, query: q}
 	if len(q.Sort) > 0 {
-		if records, err = s.sorted(q, records, r.End); err != nil {
+		if records, err = s.sort(q, records, r.End); err != nil {
 			return nil, err
 		}
 	}
@@ -104,8 +104,8 @@ func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	})
 }
 
-// sorted returns the first n records in q's order.
-func (s *Snapshot) sorted(q *query.Query, records []*Record, n int) ([]*Record, error) {
+// sort returns the first n records in q's order.
+func (s *Snapshot) sort(q *query.Query, records []*Record, n int) ([]*Record, error) {
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
 }
 

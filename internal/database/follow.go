@@ -61,7 +61,7 @@ func (db *DB) follow(ctx context.Context, b storage.Batch, broken error) error {
 func (db *DB) reload(ctx context.Context) error {
 	var b storage.Batch
 	var err error
-	db.unlocked(func() { b, err = db.store.Load(ctx) })
+	db.withoutLock(func() { b, err = db.store.Load(ctx) })
 	if err != nil {
 		return err
 	}
@@ -95,18 +95,18 @@ func (db *DB) apply(b storage.Batch) (err error) {
 		next, d, err = base.next(b)
 	}
 	if err == nil {
-		db.show(base, next, d, b)
+		db.publishEdit(base, next, d, b)
 	}
 	return err
 }
 
-// show makes next visible, to which an external edit has led, and wakes the followers.
+// publishEdit makes next visible, to which an external edit has led, and wakes the followers.
 // b is the batch that the store yielded. The caller holds db.write.
-func (db *DB) show(base, next *Snapshot, d *difference, b storage.Batch) {
+func (db *DB) publishEdit(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next, db.shared == nil || b.Reset)
-	r.Time, r.Source = db.clock.now(), FromFile
+	r.Time, r.Origin = db.clock.now(), FromFile
 	if db.shared != nil {
-		r.Source = FromElsewhere
+		r.Origin = FromElsewhere
 	}
 	if db.shared == nil { // what the edit undid is known when it can be seen
 		replaced := db.history.replacedSize()
@@ -140,8 +140,8 @@ func (db *DB) SetSchema(ctx context.Context, schema *schema.Schema) error {
 		return err
 	}
 	next, d := load(b, base, conv)
-	next.origin = mathrand.Uint64() // the same contents may look different
-	db.show(base, next, d, b)
+	next.series = mathrand.Uint64() // the same contents may look different
+	db.publishEdit(base, next, d, b)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (db *DB) Shown(rev storage.Rev) bool {
 }
 
 // History returns all revisions that are kept, oldest first.
-func (db *DB) History() []*Revision { return db.history.kept() }
+func (db *DB) History() []*Revision { return db.history.list() }
 
 // Run returns a random identifier of this DB. Revisions are unique only within it:
 // after a restart the same number is another state. If the store is shared, Run is

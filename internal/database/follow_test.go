@@ -57,7 +57,7 @@ func TestFollow(t *testing.T) {
 			s.Edit(jsontext.Value(test.edit))
 			synctest.Wait()
 			revisions, ok, _ := db.Since(rev)
-			if !ok || len(revisions) != 1 || revisions[0].After != db.Snapshot() || revisions[0].Source != database.FromFile {
+			if !ok || len(revisions) != 1 || revisions[0].After != db.Snapshot() || revisions[0].Origin != database.FromFile {
 				t.Fatalf("%s: %+v", test.edit, revisions)
 			}
 			got := ""

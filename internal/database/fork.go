@@ -15,11 +15,11 @@ import (
 // Its tags and its Run are its own. With Options.Seed its ids start over. A fork costs
 // a few hundred bytes for each collection, and then what changes in it.
 //
-// Before each commit admit is called with the number of bytes by which Held may
+// Before each commit admit is called with the number of bytes by which PinnedBytes may
 // grow. If it returns an error, nothing is changed, and Update returns the error.
 func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	snap := from.fork()
-	snap.origin = mathrand.Uint64()
+	snap.series = mathrand.Uint64()
 	for i, c := range snap.list {
 		if c.isArray() {
 			own := *c
@@ -59,9 +59,9 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 	return base + storage.Rev(len(updates)), nil
 }
 
-// Held returns about how many bytes of values a fork holds in memory in addition to the
+// PinnedBytes returns about how many bytes of values a fork holds in memory in addition to the
 // values that it began with: at most what was written, and at most all values that it has.
-func (db *DB) Held() int {
+func (db *DB) PinnedBytes() int {
 	db.history.mu.Lock()
 	held, replaced := db.history.size, db.history.replaced
 	db.history.mu.Unlock()

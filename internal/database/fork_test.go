@@ -75,7 +75,7 @@ func unordered(s *Snapshot) state {
 }
 
 // TestForkModel changes forks at random. The database does not change with them.
-// Their patches and Adopt lead from their first state to their last.
+// Their patches and Rebase lead from their first state to their last.
 func TestForkModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -104,7 +104,7 @@ func TestForkModel(t *testing.T) {
 		}
 
 		for range 2 { // the second time there is nothing to do
-			mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err })
+			mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Rebase(base, fork.Snapshot(), ""); return err })
 			if got := unordered(db.Snapshot()); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: %s\nbecame\n%q\nand not\n%q", seed, before, got, want)
 			}
@@ -116,14 +116,14 @@ func TestForkModel(t *testing.T) {
 		for _, ch := range base.Changes(fork.Snapshot()) {
 			own += len(ch.After)
 		}
-		if held := fork.Held(); held < own {
+		if held := fork.PinnedBytes(); held < own {
 			t.Errorf("seed %d: values of %d bytes differ, but it holds %d", seed, own, held)
 		}
 	}
 }
 
-// TestAdopt changes a fork and the database, and adopts the fork.
-func TestAdopt(t *testing.T) {
+// TestRebase changes a fork and the database, and rebases the fork.
+func TestRebase(t *testing.T) {
 	const rules = `{"properties": {
 		"d": {"type": "array", "items": {"type": "object", "properties": {"id": {"readOnly": true}, "email": {"x-unique": true}, "n": {"type": "integer"}}}},
 		"s": {"type": "array", "items": {"type": "object", "properties": {"dId": {"x-ref": {"collection": "d", "on-delete": "restrict"}}}}},
@@ -342,7 +342,7 @@ func TestAdopt(t *testing.T) {
 				mustUpdate(t, db, change)
 			}
 			before := string(db.Snapshot().AppendJSON(nil))
-			_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), test.take); return err })
+			_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Rebase(base, fork.Snapshot(), test.take); return err })
 			after := string(db.Snapshot().AppendJSON(nil))
 			var conflict *ConflictError
 			switch {
@@ -369,7 +369,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestForkRules changes the rules of the database. A fork keeps its rules; Adopt
+// TestForkRules changes the rules of the database. A fork keeps its rules; Rebase
 // validates against the new ones.
 func TestForkRules(t *testing.T) {
 	db := openFor(t, `{"c":[{"id":1}]}`, "")
@@ -377,15 +377,15 @@ func TestForkRules(t *testing.T) {
 	base := fork.Snapshot()
 	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"properties":{"n":{"type":"integer"}}}}}}`)
 	mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Merge, "c", "1", jsontext.Value(`{"n":"x"}`)); return err })
-	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err })
+	_, err := db.Update(t.Context(), func(tx *Tx) error { _, err := tx.Rebase(base, fork.Snapshot(), ""); return err })
 	if !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "/c/1/n: ") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestAdoptOtherKeys adopts a fork that began with other rules, under which another
+// TestRebaseOtherKeys rebases a fork that began with other rules, under which another
 // member had the ids.
-func TestAdoptOtherKeys(t *testing.T) {
+func TestRebaseOtherKeys(t *testing.T) {
 	const contents = `{"c":[{"id":1,"key":"a"}],"d":[{"id":1}]}`
 	db := openFor(t, contents, "")
 	fork := db.Fork(db.Snapshot(), admitAll)
@@ -394,15 +394,15 @@ func TestAdoptOtherKeys(t *testing.T) {
 	create := func(collection, body string) {
 		mustUpdate(t, fork, func(tx *Tx) error { _, err := tx.Put(Create, collection, "", jsontext.Value(body)); return err })
 	}
-	adopt := func(tx *Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err }
+	rebase := func(tx *Tx) error { _, err := tx.Rebase(base, fork.Snapshot(), ""); return err }
 	create("d", `{}`)
-	if got := string(mustUpdate(t, db, adopt).AppendJSON(nil)); got != `{"c":[{"id":1,"key":"a"}],"d":[{"id":1},{"id":2}]}` {
+	if got := string(mustUpdate(t, db, rebase).AppendJSON(nil)); got != `{"c":[{"id":1,"key":"a"}],"d":[{"id":1},{"id":2}]}` {
 		t.Errorf("it is %s", got)
 	}
 	before := db.Snapshot()
 	create("c", `{"key":"b"}`)
 	var conflict *ConflictError
-	if _, err := db.Update(t.Context(), adopt); !errors.As(err, &conflict) || db.Snapshot() != before {
+	if _, err := db.Update(t.Context(), rebase); !errors.As(err, &conflict) || db.Snapshot() != before {
 		t.Errorf("a record with another key: %v, and the database is %s", err, db.Snapshot().AppendJSON(nil))
 	}
 }
@@ -519,7 +519,7 @@ func TestForkHeld(t *testing.T) {
 	var fork *DB
 	full := errors.New("no room")
 	fork = db.Fork(db.Snapshot(), func(more int) error {
-		if fork.Held()+more > limit {
+		if fork.PinnedBytes()+more > limit {
 			return full
 		}
 		return nil
@@ -531,11 +531,11 @@ func TestForkHeld(t *testing.T) {
 		})
 		return err
 	}
-	if held := fork.Held(); held != 0 {
+	if held := fork.PinnedBytes(); held != 0 {
 		t.Errorf("a new fork holds %d bytes", held)
 	}
-	if err := set(100); err != nil || fork.Held() < 1100 || fork.Held() > 1200 {
-		t.Errorf("with 100 bytes in the place of 1,000 it holds %d: %v", fork.Held(), err)
+	if err := set(100); err != nil || fork.PinnedBytes() < 1100 || fork.PinnedBytes() > 1200 {
+		t.Errorf("with 100 bytes in the place of 1,000 it holds %d: %v", fork.PinnedBytes(), err)
 	}
 	before := string(fork.Snapshot().AppendJSON(nil))
 	if err := set(2000); !errors.Is(err, full) || string(fork.Snapshot().AppendJSON(nil)) != before {
@@ -562,7 +562,7 @@ func TestForkHeldBySnapshot(t *testing.T) {
 	most := 0
 	for i := range 128 {
 		set(i)
-		most = max(most, fork.Held())
+		most = max(most, fork.PinnedBytes())
 	}
 	if most < maxHistory || most > maxHistory+1<<20 {
 		t.Errorf("it holds %d KiB", most>>10)
@@ -665,14 +665,14 @@ func TestForkRewrites(t *testing.T) {
 			_, err := tx.Put(Merge, "c", "1", jsontext.Value(fmt.Sprintf(`{"text":"%s%d"}`, text, i)))
 			return err
 		})
-		if held := fork.Held() - fork.history.size; held > fork.Snapshot().size() {
+		if held := fork.PinnedBytes() - fork.history.size; held > fork.Snapshot().size() {
 			t.Fatalf("after %d writes of %d bytes the fork holds %d", i+1, len(text), held)
 		}
 	}
 }
 
 // TestForkReset checks that a reset and an undo in a fork give the order of fields and of
-// records back, so that nothing is left to adopt.
+// records back, so that nothing is left to rebase.
 func TestForkReset(t *testing.T) {
 	db := openFor(t, `{"posts":[{"id":"1","a":1,"b":{"x":1,"y":2}},{"id":"2","a":1}],"me":{"a":1,"b":2}}`, "")
 	for _, back := range []struct {
@@ -704,7 +704,7 @@ func TestForkReset(t *testing.T) {
 				t.Errorf("got\n%s, want\n%s", got, want)
 			}
 			if left := base.Changes(fork.Snapshot()); len(left) > 0 {
-				t.Errorf("%v is left to adopt", left)
+				t.Errorf("%v is left to rebase", left)
 			}
 		})
 	}

@@ -60,8 +60,8 @@ func (h *history) publish(revisions ...*Revision) {
 	h.wakeLocked()
 }
 
-// kept returns all revisions that are kept, oldest first.
-func (h *history) kept() []*Revision {
+// list returns all revisions that are kept, oldest first.
+func (h *history) list() []*Revision {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.revisions)
@@ -72,7 +72,7 @@ func (h *history) kept() []*Revision {
 func (h *history) pastNames(collection string) (names []string, ok bool) {
 	past := make(map[string]bool)
 	for ; h != nil; h = h.outer {
-		for _, r := range h.kept() {
+		for _, r := range h.list() {
 			if r.Counts[collection] > 0 {
 				return nil, false
 			}

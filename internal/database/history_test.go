@@ -37,7 +37,7 @@ func (s state) set(c *collection) {
 	s[c.name] = map[string]string{"": string(c.value)}
 	if c.isArray() {
 		s[c.name][""] = "[]"
-		for _, r := range c.inOrder() {
+		for _, r := range c.recordList() {
 			s[c.name][r.ID] = string(r.Value)
 		}
 	}
@@ -176,7 +176,7 @@ func checkChain(t *testing.T, db *DB) {
 		if last != nil && (r.Rev < last.Rev || r.Rev == last.Rev && !db.Shared() || r.Before != nil && r.Before != last.After) {
 			t.Fatalf("revision %d follows %d and does not begin where it ends", r.Rev, last.Rev)
 		}
-		if r.Rev != r.After.Rev() || r.Time.IsZero() || (r.Source == FromAPI) != (r.Request != "") || (r.Before == nil) != (r.Counts != nil) {
+		if r.Rev != r.After.Rev() || r.Time.IsZero() || (r.Origin == FromAPI) != (r.Request != "") || (r.Before == nil) != (r.Counts != nil) {
 			t.Fatalf("%+v", r)
 		}
 		last = r
@@ -218,7 +218,7 @@ func editOf(s *Snapshot) (h handEdit) {
 		m := handMember{name: c.name, value: string(c.value)}
 		if c.isArray() {
 			m.value, m.elements = "", []string{}
-			for _, r := range c.inOrder() {
+			for _, r := range c.recordList() {
 				m.elements = append(m.elements, string(r.Value))
 			}
 		}

@@ -396,7 +396,7 @@ func TestSetSchema(t *testing.T) {
 				t.Errorf("the new rule is not kept: %v", err)
 			}
 			createID(t, db, "books", `{"isbn":"m"}`)
-			if revisions, ok, _ := db.Since(before.Rev()); !ok || len(revisions) != 2 || revisions[0].Source != database.FromFile {
+			if revisions, ok, _ := db.Since(before.Rev()); !ok || len(revisions) != 2 || revisions[0].Origin != database.FromFile {
 				t.Errorf("%v, %d revisions", ok, len(revisions))
 			}
 			if err := db.SetSchema(t.Context(), nil); err != nil {

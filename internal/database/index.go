@@ -17,7 +17,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// An index has sorted keys for the records of a collection. Each key ends with the place of
+// An index has sorted keys for the records of a collection. Each key ends with the slot of
 // its record. There are two kinds of indexes.
 //
 // An equality index has the equality keys of a field (see query.EqualityKeys), shortened if
@@ -50,7 +50,7 @@ func shortKey(key string) string {
 	return string(binary.BigEndian.AppendUint64([]byte(key[:longKey]), maphash.String(keySeed, key)))
 }
 
-// keyAt returns an index key that ends with the place of r.
+// keyAt returns an index key that ends with the slot of r.
 func keyAt(key []byte, r *Record) string { return string(binary.BigEndian.AppendUint64(key, r.seq)) }
 
 // recordAt returns the record of an index key.
@@ -231,7 +231,7 @@ func (ix *index) page(records *ordered.Map[*Record], from, to int) (page []*Reco
 		})
 	}
 	if isCut(last) {
-		last = orderOf(last) + "\xff" // after every place
+		last = orderOf(last) + "\xff" // after every slot
 	}
 
 	tied := false // whether records with the same start of their order keys must be compared
@@ -255,7 +255,7 @@ func (ix *index) page(records *ordered.Map[*Record], from, to int) (page []*Reco
 	return page[from-start : to-start], nil
 }
 
-// orderOf returns an index key without the place.
+// orderOf returns an index key without the slot.
 func orderOf(key string) string { return key[:len(key)-8] }
 
 // isCut reports whether a key may have only the start of an order key.

@@ -11,25 +11,25 @@ import (
 	"pickup/internal/storage"
 )
 
-// A site is where a request has the value of an element.
-type site struct {
-	names []string // the fields that it sends; nil: all
-	place func(schema.Fault) schema.Fault
+// A location is where a request has the value of an element.
+type location struct {
+	names     []string // the fields that it sends; nil: all
+	translate func(schema.Fault) schema.Fault
 }
 
-// judge returns what is wrong with changes that the Tx has made to base, and handles the
-// records that refer to deleted ones. The values of elements without a site are not checked.
-func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site, bool)) error {
+// validateChanges returns what is wrong with changes that the Tx has made to base, and handles the
+// records that refer to deleted ones. The values of elements without a location are not checked.
+func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Change) (location, bool)) error {
 	var faults, taken []schema.Fault
 	var gone []element
 	for i := 0; i < len(changes); i++ {
 		ch := changes[i]
 		c, old, rules, at := tx.snap.byName[ch.Collection], base.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}
 		if ch.ID == "" { // its records are judged one by one
-			for _, r := range old.inOrder() {
+			for _, r := range old.recordList() {
 				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
 			}
-			for _, r := range c.inOrder() {
+			for _, r := range c.recordList() {
 				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, After: r.Value})
 			}
 		} else if ch.After == nil {
@@ -38,7 +38,7 @@ func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site,
 			}
 			continue
 		}
-		s, ok := siteOf(ch)
+		s, ok := locate(ch)
 		if !ok || c == nil {
 			continue
 		}
@@ -53,19 +53,19 @@ func (tx *Tx) judge(changes []Change, base *Snapshot, siteOf func(Change) (site,
 			invalid = append(rules.CheckType(c.value), rules.For(false).Check(ch.Before, c.value, s.names)...)
 		}
 		for _, f := range invalid {
-			faults = append(faults, s.place(f))
+			faults = append(faults, s.translate(f))
 		}
 		for _, f := range used {
-			taken = append(taken, s.place(f))
+			taken = append(taken, s.translate(f))
 		}
 		if ch.After != nil {
 			before := ch.Before
 			if before == nil { // or the whole collection was replaced
 				before = old.valueAt(ch.ID)
 			}
-			tx.place = s.place
+			tx.translate = s.translate
 			tx.refer(at, before, nil)
-			tx.place = nil
+			tx.translate = nil
 		}
 	}
 	if err := faultError(faults, taken, nil); err != nil {
@@ -90,10 +90,10 @@ func changedMembers(ch Change) []string {
 	return names
 }
 
-// adopt makes changes that lead to elements of to, another state, without checking them:
+// copyFrom makes changes that lead to elements of to, another state, without checking them:
 // an undo, a reset and the commit of a session end here. New records become the last;
 // created reports which collections have them.
-func (tx *Tx) adopt(to *Snapshot, changes []Change) (created map[string]bool) {
+func (tx *Tx) copyFrom(to *Snapshot, changes []Change) (created map[string]bool) {
 	replaced := make(map[string]bool) // as a whole
 	created = make(map[string]bool)
 	for _, ch := range changes {
@@ -138,8 +138,8 @@ func (tx *Tx) reorder(c, was, from *collection, since int) {
 	}
 	ahead := make(map[string][]string) // keys, by the key of the next record that is in from
 	var others []string
-	for _, r := range was.inOrder() {
-		if _, ok := from.records.Place(r.ID); ok {
+	for _, r := range was.recordList() {
+		if _, ok := from.records.Slot(r.ID); ok {
 			ahead[r.ID], others = others, nil
 		} else {
 			others = append(others, r.ID)
@@ -155,7 +155,7 @@ func (tx *Tx) reorder(c, was, from *collection, since int) {
 			records = append(records, r)
 		}
 	}
-	if !slices.Equal(records, c.inOrder()) {
+	if !slices.Equal(records, c.recordList()) {
 		others := slices.DeleteFunc(tx.changes[since:], func(ch Change) bool { return ch.Collection == c.name })
 		tx.changes = tx.changes[:since+len(others)]
 		tx.snap.with(was, "")

@@ -118,7 +118,7 @@ func (o *orders) change(db *database.DB) (name string, err error) {
 				return name, err
 			}
 		}
-		update(db, func(tx *database.Tx) error { _, err := tx.Adopt(base, fork.Snapshot(), ""); return err })
+		update(db, func(tx *database.Tx) error { _, err := tx.Rebase(base, fork.Snapshot(), ""); return err })
 		return "commit after " + name, err
 	}
 	update(db, func(tx *database.Tx) error {

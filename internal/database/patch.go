@@ -30,8 +30,8 @@ func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx.place = t.place
-	defer func() { tx.place = nil }()
+	tx.translate = t.place
+	defer func() { tx.translate = nil }()
 	r, err := tx.amend(name, old, value, t.names())
 	return r, placed(err, t.place)
 }
@@ -156,7 +156,7 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	if err != nil {
 		return patchFault(err)
 	}
-	d := &databasePatch{tx: tx, root: &jsonpatch.Node{Kind: '{'}, touched: make(map[*jsonpatch.Node]*touches), sites: make(map[element]site)}
+	d := &databasePatch{tx: tx, root: &jsonpatch.Node{Kind: '{'}, touched: make(map[*jsonpatch.Node]*touches), sites: make(map[element]location)}
 	for i := range ops {
 		op := &ops[i]
 		for member, path := range map[string][]string{"/path": op.Path, "/from": op.From} {
@@ -187,7 +187,7 @@ type databasePatch struct {
 	patcher *jsonpatch.Patcher
 	root    *jsonpatch.Node
 	touched map[*jsonpatch.Node]*touches // of a top-level field, or of an element of a collection
-	sites   map[element]site             // of what the patch has written
+	sites   map[element]location         // of what the patch has written
 }
 
 // canonical replaces aliases of fields in a path by their names in the schema.
@@ -267,13 +267,13 @@ func (d *databasePatch) finish() error {
 		}
 	}
 	since := len(tx.changes)
-	tx.adopt(to, base.difference(to).changes)
+	tx.copyFrom(to, base.difference(to).changes)
 	for _, c := range to.list {
 		if was := base.byName[c.name]; was != c && was.isArray() && c.isArray() {
 			tx.reorder(tx.snap.byName[c.name], was, c, since)
 		}
 	}
-	return tx.judge(base.difference(tx.snap).changes, base, func(ch Change) (site, bool) {
+	return tx.validateChanges(base.difference(tx.snap).changes, base, func(ch Change) (location, bool) {
 		s, ok := d.sites[element{ch.Collection, ch.ID}]
 		return s, ok
 	})
@@ -285,7 +285,7 @@ func (d *databasePatch) member(name string, n *jsonpatch.Node, t *touches) (*col
 	if old != nil && n.Origin == old && t.names() != nil && old.isArray() {
 		return d.records(name, n.Kids, nil)
 	}
-	d.sites[element{name, ""}] = site{t.names(), t.place}
+	d.sites[element{name, ""}] = location{t.names(), t.place}
 	c := &collection{name: name, kind: storage.Other, value: n.Value()}
 	switch c.value.Kind() {
 	case '[':
@@ -300,7 +300,7 @@ func (d *databasePatch) member(name string, n *jsonpatch.Node, t *touches) (*col
 		if err != nil {
 			return nil, err
 		}
-		d.sites[element{name, ""}] = site{t.names(), place}
+		d.sites[element{name, ""}] = location{t.names(), place}
 		var before jsontext.Value
 		if old != nil && old.kind == storage.Object {
 			before = old.value
@@ -397,7 +397,7 @@ func (d *databasePatch) records(name string, kids []*jsonpatch.Node, whole *touc
 			before = r.Value
 		}
 		records[i] = &Record{ID: id, Value: rawjson.Merge(before, tx.stamp(name, before, value), "")}
-		d.sites[element{name, id}] = site{names, place}
+		d.sites[element{name, id}] = location{names, place}
 	}
 	return newCollection(elementsOf(name, records), 0, tx.snap.conventions, was, true), nil
 }

@@ -11,10 +11,10 @@ import (
 type Record struct {
 	ID    string         // as text, or a position key
 	Value jsontext.Value // compact
-	seq   uint64         // its place: records are ordered by it
+	seq   uint64         // its slot in collection.records
 }
 
-// An element is the place of a value: of a record or, with an empty id, of
+// An element names a value: a record or, with an empty id,
 // a top-level field.
 type element struct{ collection, id string }
 

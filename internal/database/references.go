@@ -27,7 +27,7 @@ func (tx *Tx) checkReferences() error {
 		}
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
-				all = append(all, w.place(schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)}))
+				all = append(all, w.translate(schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)}))
 			}
 		}
 	}

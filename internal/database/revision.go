@@ -17,7 +17,7 @@ import (
 type Revision struct {
 	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only, as shared ones do
 	Time    time.Time   // when it became visible
-	Source  Source
+	Origin  Origin
 	Request string // the id of the request, see WithRequest
 
 	Session string // the session that was committed, or ""
@@ -39,14 +39,14 @@ type Revision struct {
 	size int // bytes of values that only Before has
 }
 
-// A Source is the origin of a revision.
-type Source string
+// An Origin says where a revision came from.
+type Origin string
 
-// The sources of revisions.
+// The origins of revisions.
 const (
-	FromAPI       Source = "api"       // Update
-	FromFile      Source = "file"      // the store: an edit of the file or of its rules
-	FromElsewhere Source = "elsewhere" // a shared store: others who use it, or new rules
+	FromAPI       Origin = "api"       // Update
+	FromFile      Origin = "file"      // the store: an edit of the file or of its rules
+	FromElsewhere Origin = "elsewhere" // a shared store: others who use it, or new rules
 )
 
 // The limits of a history, and of an edit whose changes are kept.
@@ -170,7 +170,7 @@ func (d *difference) records(old, now *collection) (same bool) {
 	for _, r := range elsewhere {
 		same = !d.add(now.name, r.ID, old.valueAt(r.ID), r.Value) && same
 	}
-	return same && (elsewhere == nil || slices.EqualFunc(old.inOrder(), now.inOrder(), func(a, b *Record) bool { return a.ID == b.ID }))
+	return same && (elsewhere == nil || slices.EqualFunc(old.recordList(), now.recordList(), func(a, b *Record) bool { return a.ID == b.ID }))
 }
 
 // A Change is the effect of a revision on one element of a collection. With an

@@ -150,7 +150,7 @@ func (w *selections) change() {
 		w.fork = w.db.Fork(w.base, func(int) error { return nil })
 	case 5:
 		w.db.Update(w.Context(), func(tx *database.Tx) error {
-			_, err := tx.Adopt(w.base, w.fork.Snapshot(), database.TakeFork)
+			_, err := tx.Rebase(w.base, w.fork.Snapshot(), database.TakeFork)
 			return err
 		})
 	case 6, 7, 8:

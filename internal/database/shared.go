@@ -43,7 +43,7 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 			return len(group), err
 		}
 		steps, n := db.stageShared(base, group)
-		db.unlocked(func() {
+		db.withoutLock(func() {
 			switch {
 			case len(steps) > 0:
 				rev, err = db.store.Commit(ctx, base.rev, storageChanges(steps)...)
@@ -89,7 +89,7 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 			steps = append(steps, step{base: next, tx: tx, request: u.request})
 			next = tx.snap
 		}
-		last = u.err == nil && tx.last
+		last = u.err == nil && tx.mustBeLast
 	}
 	for _, u := range group[:n] {
 		if u.err == nil {
@@ -127,9 +127,9 @@ func (s *Snapshot) exists(at element) bool {
 	return c.isArray() && c.valueAt(at.id) != nil
 }
 
-// unlocked runs f without db.write if the store is shared: f may wait for a network,
+// withoutLock runs f without db.write if the store is shared: f may wait for a network,
 // and what others write is shown meanwhile. The caller holds db.write.
-func (db *DB) unlocked(f func()) {
+func (db *DB) withoutLock(f func()) {
 	if db.shared != nil {
 		db.write.Unlock()
 		defer db.write.Lock()
@@ -162,7 +162,7 @@ const (
 // holds db.write.
 func (db *DB) catchUp(ctx context.Context, rev storage.Rev, lost int) (err error) {
 	shown := false
-	db.unlocked(func() {
+	db.withoutLock(func() {
 		if lost >= patience {
 			time.Sleep(mathrand.N(time.Duration(lost) * raceDelay))
 		}
@@ -296,7 +296,7 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 		}
 		var rev storage.Rev
 		var err error
-		db.unlocked(func() {
+		db.withoutLock(func() {
 			rev, err = db.shared.CommitRules(ctx, base.rev, text, conv.IDMember, base.rekeyed(conv))
 		})
 		if errors.Is(err, storage.ErrConflict) && time.Since(start) < maxRetry {

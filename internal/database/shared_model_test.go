@@ -91,12 +91,12 @@ func sharedModel(t *testing.T, seed uint64) {
 	}
 	for _, db := range dbs {
 		checkChain(t, db)
-		sources := make(map[Source]int)
+		origins := make(map[Origin]int)
 		for _, r := range db.History() {
-			sources[r.Source]++
+			origins[r.Origin]++
 		}
-		if sources[FromAPI] == 0 || sources[FromElsewhere] == 0 || len(sources) != 2 {
-			t.Errorf("seed %d: the revisions are of %v", seed, sources)
+		if origins[FromAPI] == 0 || origins[FromElsewhere] == 0 || len(origins) != 2 {
+			t.Errorf("seed %d: the revisions are of %v", seed, origins)
 		}
 	}
 	cancel()
@@ -108,7 +108,7 @@ func description(s *Snapshot) string {
 	text := fmt.Sprintf("%d %x %s\n", s.rev, s.Tag(""), s.AppendJSON(nil))
 	for _, c := range s.list {
 		text += fmt.Sprintf("%s %x", c.name, s.Tag(c.name))
-		for _, r := range c.inOrder() {
+		for _, r := range c.recordList() {
 			text += fmt.Sprintf(" %q", r.ID)
 		}
 		text += "\n"

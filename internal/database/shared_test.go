@@ -238,8 +238,8 @@ func TestSharedAnswers(t *testing.T) {
 	reset := func(to *database.Snapshot) func(*database.Tx) error {
 		return func(tx *database.Tx) error { tx.Reset(to); return nil }
 	}
-	adopt := func(from, to *database.Snapshot) func(*database.Tx) error {
-		return func(tx *database.Tx) error { _, err := tx.Adopt(from, to, ""); return err }
+	rebase := func(from, to *database.Snapshot) func(*database.Tx) error {
+		return func(tx *database.Tx) error { _, err := tx.Rebase(from, to, ""); return err }
 	}
 	for _, test := range []struct {
 		name    string
@@ -271,7 +271,7 @@ func TestSharedAnswers(t *testing.T) {
 			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), reset(base), merging("a", "1", `{"n":6}`)}
 		}, 2},
 		{"a fork", func(base, fork *database.Snapshot) []func(*database.Tx) error {
-			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), adopt(base, fork), merging("a", "1", `{"n":6}`)}
+			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), rebase(base, fork), merging("a", "1", `{"n":6}`)}
 		}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -423,13 +423,13 @@ func TestSharedHistory(t *testing.T) {
 			t.Fatalf("%d and %d revisions, want 4 and 2", len(mine), len(theirs))
 		}
 		for i, r := range mine {
-			if r.Source != database.FromAPI || r.Request != fmt.Sprint("request ", i) || r.Rev != theirs[min(i, 1)].Rev {
-				t.Errorf("revision %d of the replica that writes: %s, %q, %d", i, r.Source, r.Request, r.Rev)
+			if r.Origin != database.FromAPI || r.Request != fmt.Sprint("request ", i) || r.Rev != theirs[min(i, 1)].Rev {
+				t.Errorf("revision %d of the replica that writes: %s, %q, %d", i, r.Origin, r.Request, r.Rev)
 			}
 		}
 		for i, r := range theirs {
-			if r.Source != database.FromElsewhere || r.Request != "" || len(r.Changes) != 1+2*i {
-				t.Errorf("revision %d of the other replica: %s, %q, %d changes", i, r.Source, r.Request, len(r.Changes))
+			if r.Origin != database.FromElsewhere || r.Request != "" || len(r.Changes) != 1+2*i {
+				t.Errorf("revision %d of the other replica: %s, %q, %d changes", i, r.Origin, r.Request, len(r.Changes))
 			}
 		}
 		if a.Run() != b.Run() || a.Run() == "" {
@@ -477,7 +477,7 @@ func TestSharedUndo(t *testing.T) {
 			t.Errorf("undo of a change that was made elsewhere, without naming it: %v", err)
 		}
 		theirs := a.History()[3] // after the three updates
-		if err := undo(a, theirs.Rev); theirs.Source != database.FromElsewhere || err != nil || whole(b.Snapshot()) != first {
+		if err := undo(a, theirs.Rev); theirs.Origin != database.FromElsewhere || err != nil || whole(b.Snapshot()) != first {
 			t.Errorf("undo of a change of another replica: %v, %s", err, whole(b.Snapshot()))
 		}
 		if err := undo(b, 0); !errors.As(err, &conflict) {
@@ -974,12 +974,12 @@ func TestForkOfShared(t *testing.T) {
 		a.store.Cut(false)
 		changes := 0
 		a.update(t, func(tx *database.Tx) error {
-			adopted, err := tx.Adopt(fork.Baseline(), fork.Snapshot(), "")
-			changes = len(adopted)
+			rebased, err := tx.Rebase(fork.Baseline(), fork.Snapshot(), "")
+			changes = len(rebased)
 			return err
 		})
 		if got := a.Snapshot(); changes != 3 || got.Len("b") != 3 || !strings.Contains(whole(got), `"n":8`) {
-			t.Errorf("%d changes were adopted: %s", changes, whole(got))
+			t.Errorf("%d changes were rebased: %s", changes, whole(got))
 		}
 	})
 }

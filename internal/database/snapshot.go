@@ -20,13 +20,13 @@ import (
 // goroutines may read it without a lock.
 type Snapshot struct {
 	conventions
-	rev     storage.Rev
-	origin  uint64 // a random number, drawn again when the schema changes; stored snapshots keep theirs
-	list    []*collection
-	byName  map[string]*collection
-	gone    map[string]idStats // of deleted collections
-	staged  bool               // has changes that are not yet durable
-	inOrder bool               // the fields are in the order of their names
+	rev        storage.Rev
+	series     uint64 // a random number, drawn again when the schema changes; stored snapshots keep theirs
+	list       []*collection
+	byName     map[string]*collection
+	deletedIDs map[string]idStats // of deleted collections
+	staged     bool               // has changes that are not yet durable
+	sorted     bool               // the fields are in the order of their names
 }
 
 // Rev returns the revision of s.
@@ -157,7 +157,7 @@ func (s *Snapshot) with(c *collection, next string) {
 	switch old, after := s.byName[c.name], s.byName[next]; {
 	case old != nil:
 		s.list[slices.Index(s.list, old)] = c
-	case s.inOrder:
+	case s.sorted:
 		i, _ := slices.BinarySearchFunc(s.list, c.name, func(o *collection, name string) int { return cmp.Compare(o.name, name) })
 		s.list = slices.Insert(s.list, i, c)
 	case c.name == "$schema":
@@ -195,16 +195,16 @@ func (s *Snapshot) without(name string) {
 	s.staged = true
 	s.list = slices.DeleteFunc(s.list, func(o *collection) bool { return o == c })
 	delete(s.byName, name)
-	s.gone = maps.Clone(s.gone)
-	s.retire(c)
+	s.deletedIDs = maps.Clone(s.deletedIDs)
+	s.keepIDStats(c)
 }
 
-// retire keeps the statistics of the ids of a deleted collection.
-func (s *Snapshot) retire(c *collection) {
-	if s.gone == nil {
-		s.gone = make(map[string]idStats)
+// keepIDStats keeps the statistics of the ids of a deleted collection.
+func (s *Snapshot) keepIDStats(c *collection) {
+	if s.deletedIDs == nil {
+		s.deletedIDs = make(map[string]idStats)
 	}
-	s.gone[c.name] = c.ids
+	s.deletedIDs[c.name] = c.ids
 }
 
 // idsOf returns the statistics of a collection's ids, even if it is deleted.
@@ -212,11 +212,11 @@ func (s *Snapshot) idsOf(name string) idStats {
 	if c := s.byName[name]; c != nil {
 		return c.ids
 	}
-	return s.gone[name]
+	return s.deletedIDs[name]
 }
 
-// arrive sets the revision of s and of its changed collections, which are durable now.
-func (s *Snapshot) arrive(rev storage.Rev) {
+// setRevision sets the revision of s and of its changed collections, which are durable now.
+func (s *Snapshot) setRevision(rev storage.Rev) {
 	s.rev, s.staged = rev, false
 	for _, c := range s.list {
 		if c.rev == 0 {
@@ -241,7 +241,7 @@ func (s *Snapshot) Tag(name string) [16]byte {
 		rev = ^storage.Rev(0)
 	}
 	var tag [16]byte
-	binary.BigEndian.PutUint64(tag[:8], s.origin)
+	binary.BigEndian.PutUint64(tag[:8], s.series)
 	binary.BigEndian.PutUint64(tag[8:], uint64(rev))
 	return tag
 }

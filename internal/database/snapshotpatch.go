@@ -26,7 +26,7 @@ func (s *Snapshot) AppendPatch(dst []byte, to *Snapshot) []byte {
 		}
 	}
 	for _, c := range s.list {
-		records := c.inOrder()
+		records := c.recordList()
 		for i, r := range records {
 			if ch := there[element{c.name, r.ID}]; ch.Op == Updated {
 				p.test(ch, strconv.Itoa(i), c.ids.member)

@@ -25,16 +25,16 @@ type Tx struct {
 	changes []Change // in their order, without Op
 
 	referrers []referrer                      // whose references the end of the Tx checks
-	place     func(schema.Fault) schema.Fault // see Within; nil: faults stay as they are
+	translate func(schema.Fault) schema.Fault // see Translate; nil: faults stay as they are
 
-	history *history
-	edits   *edits
-	clock   *clock
-	time    time.Time   // that it writes, zero if it has not yet
-	undoes  storage.Rev // what it reverts, 0 if nothing
-	session string      // see From
-	last    bool        // whether no other update may follow in its commit, whose state it promises
-	exact   bool        // whether restored values have their own order of fields
+	history    *history
+	edits      *edits
+	clock      *clock
+	time       time.Time   // that it writes, zero if it has not yet
+	undoes     storage.Rev // what it reverts, 0 if nothing
+	session    string      // see From
+	mustBeLast bool        // whether no other update may follow in its commit, whose state it promises
+	exact      bool        // whether restored values have their own order of fields
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -261,7 +261,7 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 // order of fields, so that nothing differs from before. In the database, they take the order
 // that the file has now.
 func (tx *Tx) restore() {
-	tx.last = true
+	tx.mustBeLast = true
 	tx.exact = tx.history.outer != nil
 }
 
@@ -271,9 +271,9 @@ func (tx *Tx) put(c *collection, next string) {
 	switch old := tx.snap.byName[c.name]; {
 	case tx.exact:
 	case old.isArray() && c.isArray():
-		is := c.inOrder()
+		is := c.recordList()
 		values := valuesOf(is)
-		rawjson.MergeElements(valuesOf(old.inOrder()), values, c.ids.member)
+		rawjson.MergeElements(valuesOf(old.recordList()), values, c.ids.member)
 		for i, r := range is {
 			if !bytes.Equal(r.Value, values[i]) {
 				c.set(r.ID, values[i])
@@ -347,15 +347,14 @@ func describe(collection string, r *Record) string {
 // end of the transaction: the order of its writes does not matter.
 type referrer struct {
 	element
-	before jsontext.Value // nil if there was none
-	place  func(schema.Fault) schema.Fault
+	before    jsontext.Value // nil if there was none
+	translate func(schema.Fault) schema.Fault
 }
 
-// Within makes place return the pointer into the request that faults in references have
-// for a pointer into the body of the next writes.
-func (tx *Tx) Within(place func(pointer string) string) {
-	tx.place = func(f schema.Fault) schema.Fault {
-		f.Pointer = place(f.Pointer)
+// Translate sets how pointers in faults are translated, from the next bodies to the request.
+func (tx *Tx) Translate(pointer func(string) string) {
+	tx.translate = func(f schema.Fault) schema.Fault {
+		f.Pointer = pointer(f.Pointer)
 		return f
 	}
 }
@@ -366,11 +365,11 @@ func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	if !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
 		return
 	}
-	place := tx.place
+	translate := tx.translate
 	tx.referrers = append(tx.referrers, referrer{at, before, func(f schema.Fault) schema.Fault {
 		f = renamed(f, sent)
-		if place != nil {
-			f = place(f)
+		if translate != nil {
+			f = translate(f)
 		}
 		return f
 	}})

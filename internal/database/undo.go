@@ -72,7 +72,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	tx.restore()
 	tx.undoes = r.Rev
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
-	restored := tx.adopt(r.Before, changes)
+	restored := tx.copyFrom(r.Before, changes)
 	for _, c := range r.Before.list {
 		if now := tx.snap.byName[c.name]; restored[c.name] && now.size <= maxEditSize || moved[c.name] {
 			tx.reorder(now, was[c.name], c, since)
@@ -143,11 +143,11 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 			large = large || u.Counts != nil || u.Rev == h.from // the others of its commit are gone
 		}
 		switch {
-		case rev != 0 && r.Rev != rev, rev == 0 && (r.Source != FromAPI || undo || undone[r.Rev] || !changed):
+		case rev != 0 && r.Rev != rev, rev == 0 && (r.Origin != FromAPI || undo || undone[r.Rev] || !changed):
 			continue
-		case r.Source == FromFile && !changed:
+		case r.Origin == FromFile && !changed:
 			return nil, &ConflictError{Detail: "This edit changed no value, so there is nothing to undo."}
-		case r.Source == FromFile:
+		case r.Origin == FromFile:
 			return nil, fmt.Errorf("the edit is not kept: %w", ErrGone)
 		case large:
 			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
@@ -186,7 +186,7 @@ func sameOrder(a, b *collection) bool {
 	}
 	last := 0
 	for _, r := range b.records.All() {
-		if at, ok := a.records.Place(r.ID); ok {
+		if at, ok := a.records.Slot(r.ID); ok {
 			if at < last {
 				return false
 			}
@@ -238,7 +238,7 @@ func (tx *Tx) Reset(to *Snapshot) []Change {
 	tx.restore()
 	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
 	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
-	tx.adopt(to, changes)
+	tx.copyFrom(to, changes)
 	for _, c := range to.list {
 		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.size <= maxEditSize {
 			tx.reorder(now, was[c.name], c, since)

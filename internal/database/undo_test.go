@@ -136,7 +136,7 @@ func (m *undoModel) checkHeld() {
 	}
 	for _, c := range now.list {
 		size := 0
-		for _, r := range c.inOrder() {
+		for _, r := range c.recordList() {
 			size += len(r.Value)
 		}
 		if c.size != size {
@@ -228,7 +228,7 @@ func (m *undoModel) undo(rev storage.Rev) (*Revision, error) {
 func (m *undoModel) undoNewest() {
 	var want *Revision
 	for _, r := range m.db.History() {
-		if r.Source == FromAPI && r.Undoes == 0 && len(r.Changes) > 0 && !m.isUndone(r.Rev) {
+		if r.Origin == FromAPI && r.Undoes == 0 && len(r.Changes) > 0 && !m.isUndone(r.Rev) {
 			want = r
 		}
 	}
@@ -261,7 +261,7 @@ func (m *undoModel) latest() *Revision {
 
 // isEdit reports whether rev is an edit by hand.
 func (m *undoModel) isEdit(rev storage.Rev) bool {
-	return slices.ContainsFunc(m.db.History(), func(r *Revision) bool { return r.Rev == rev && r.Source == FromFile })
+	return slices.ContainsFunc(m.db.History(), func(r *Revision) bool { return r.Rev == rev && r.Origin == FromFile })
 }
 
 // redo undoes the latest revision if it is an undo.
@@ -282,7 +282,7 @@ func (m *undoModel) revertAny() {
 		r := all[m.random.IntN(len(all))]
 		_, err := m.undo(r.Rev)
 		if err == nil && len(r.Changes) > 0 {
-			m.counts[map[Source]string{FromAPI: "revert", FromFile: "edit"}[r.Source]]++
+			m.counts[map[Origin]string{FromAPI: "revert", FromFile: "edit"}[r.Origin]]++
 			clear(m.before)
 		}
 	}

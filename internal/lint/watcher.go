@@ -53,7 +53,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		}
 		for _, r := range revisions {
 			rev = r.Rev
-			if r.Source != database.FromFile { // updates keep the rules
+			if r.Origin != database.FromFile { // updates keep the rules
 				continue
 			}
 			edited = true

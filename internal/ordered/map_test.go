@@ -18,7 +18,7 @@ type model []pair
 type pair struct {
 	key   string
 	value int
-	place int
+	slot int
 }
 
 func (want model) find(key string) int {
@@ -32,11 +32,11 @@ func (want model) check(t *testing.T, m *Map[int]) {
 		t.Fatalf("%d values, not %d", m.Len(), len(want))
 	}
 	var forward, backward []pair
-	for place, v := range m.All() {
-		forward = append(forward, pair{value: v, place: place})
+	for slot, v := range m.All() {
+		forward = append(forward, pair{value: v, slot: slot})
 	}
-	for place, v := range m.Backward() {
-		backward = append(backward, pair{value: v, place: place})
+	for slot, v := range m.Backward() {
+		backward = append(backward, pair{value: v, slot: slot})
 	}
 	slices.Reverse(backward)
 	if !slices.Equal(forward, backward) || len(forward) != len(want) {
@@ -61,42 +61,42 @@ func (want model) check(t *testing.T, m *Map[int]) {
 		t.Fatalf("%d values in blocks, not %d", n, len(want))
 	}
 	for i, p := range want {
-		if p.value != forward[i].value || i > 0 && forward[i].place <= forward[i-1].place {
+		if p.value != forward[i].value || i > 0 && forward[i].slot <= forward[i-1].slot {
 			t.Fatalf("%v, not %v", forward, want)
 		}
-		if p.place != forward[i].place {
-			t.Fatalf("%s was at %d and is at %d", p.key, p.place, forward[i].place)
+		if p.slot != forward[i].slot {
+			t.Fatalf("%s was at %d and is at %d", p.key, p.slot, forward[i].slot)
 		}
-		place, ok := m.Place(p.key)
-		v, has := m.At(place)
+		slot, ok := m.Slot(p.key)
+		v, has := m.At(slot)
 		got, found := m.Get(p.key)
-		if !ok || !has || !found || place != p.place || v != p.value || got != p.value || m.Nth(i) != place {
-			t.Fatalf("%s: at %d %v, %d %v, %d %v; number %d is at %d, not %+v", p.key, place, ok, v, has, got, found, i, m.Nth(i), p)
+		if !ok || !has || !found || slot != p.slot || v != p.value || got != p.value || m.Nth(i) != slot {
+			t.Fatalf("%s: at %d %v, %d %v, %d %v; number %d is at %d, not %+v", p.key, slot, ok, v, has, got, found, i, m.Nth(i), p)
 		}
 	}
-	for place := -1; place <= m.Next()+1; place++ {
-		i, found := slices.BinarySearchFunc(want, place, func(p pair, place int) int { return p.place - place })
-		if _, ok := m.At(place); ok != found {
-			t.Fatalf("a value at %d: %v", place, ok)
+	for slot := -1; slot <= m.Next()+1; slot++ {
+		i, found := slices.BinarySearchFunc(want, slot, func(p pair, slot int) int { return p.slot - slot })
+		if _, ok := m.At(slot); ok != found {
+			t.Fatalf("a value at %d: %v", slot, ok)
 		}
 		var first, last pair
-		for at, v := range m.From(place) {
-			first = pair{value: v, place: at}
+		for at, v := range m.From(slot) {
+			first = pair{value: v, slot: at}
 			break
 		}
-		for at, v := range m.Before(place) {
-			last = pair{value: v, place: at}
+		for at, v := range m.Before(slot) {
+			last = pair{value: v, slot: at}
 			break
 		}
 		var wantFirst, wantLast pair
 		if i < len(want) {
-			wantFirst = pair{value: want[i].value, place: want[i].place}
+			wantFirst = pair{value: want[i].value, slot: want[i].slot}
 		}
 		if i > 0 {
-			wantLast = pair{value: want[i-1].value, place: want[i-1].place}
+			wantLast = pair{value: want[i-1].value, slot: want[i-1].slot}
 		}
 		if first != wantFirst || last != wantLast {
-			t.Fatalf("from %d: %v, before: %v, not %v, %v", place, first, last, wantFirst, wantLast)
+			t.Fatalf("from %d: %v, before: %v, not %v, %v", slot, first, last, wantFirst, wantLast)
 		}
 	}
 }
@@ -115,10 +115,10 @@ func differing(m, n *Map[int]) map[[2]int]int {
 func (want model) differing(other model) map[[2]int]int {
 	found, values := make(map[[2]int]int), make(map[int][2]int)
 	for _, p := range want {
-		values[p.place] = [2]int{p.value, 0}
+		values[p.slot] = [2]int{p.value, 0}
 	}
 	for _, p := range other {
-		values[p.place] = [2]int{values[p.place][0], p.value}
+		values[p.slot] = [2]int{values[p.slot][0], p.value}
 	}
 	for _, pair := range values {
 		if pair[0] != pair[1] {
@@ -192,7 +192,7 @@ func TestMap(t *testing.T) {
 					}
 				case i < 0:
 					if m.Next() != next {
-						t.Fatalf("the next place is %d, not %d", m.Next(), next)
+						t.Fatalf("the next slot is %d, not %d", m.Next(), next)
 					}
 					m.Set(key, v)
 					now = append(slices.Clone(now), pair{key, v, next})
@@ -201,7 +201,7 @@ func TestMap(t *testing.T) {
 					if r.IntN(2) == 0 {
 						m.Set(key, v)
 					} else {
-						m.Put(now[i].place, v)
+						m.Put(now[i].slot, v)
 					}
 					now = slices.Clone(now)
 					now[i].value = v
@@ -209,9 +209,9 @@ func TestMap(t *testing.T) {
 			}
 			now.check(t, m)
 			for _, key := range gone {
-				place, ok := m.Place(key)
+				slot, ok := m.Slot(key)
 				if _, has := m.Get(key); ok != has || ok != (now.find(key) >= 0) {
-					t.Fatalf("%q is gone, and is at %d %v, %v", key, place, ok, has)
+					t.Fatalf("%q is gone, and is at %d %v, %v", key, slot, ok, has)
 				}
 			}
 		}
@@ -230,7 +230,7 @@ func TestMap(t *testing.T) {
 			next++
 			if i == 0 || i == int(seed%70) {
 				now.check(t, m)
-				m.places.root.check(t, m.places.level)
+				m.slots.root.check(t, m.slots.level)
 			}
 		}
 		for _, s := range before {
@@ -279,7 +279,7 @@ func TestQueue(t *testing.T) {
 			}
 		}
 	}
-	if count(m.places.root); nodes > 8 {
+	if count(m.slots.root); nodes > 8 {
 		t.Fatalf("%d nodes for 10 values", nodes)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// A tree holds values at places. Each node covers 32 times as many places as its
+// A tree holds values at slots. Each node covers 32 times as many slots as its
 // children, so paths are short. Empty subtrees have no node.
 type tree[V any] struct {
 	root  *node[V]
 	level int    // of the root; leaves have 0
-	next  int    // the first place never used
-	owner *owner // its nodes are changed in place
+	next  int    // the first slot never used
+	owner *owner // its nodes are changed in slot
 }
 
 // An owner identifies one of the copies of a tree by its address. (It is not
@@ -30,11 +30,11 @@ type node[V any] struct {
 }
 
 const (
-	step  = 5 // bits of a place per level
+	step  = 5 // bits of a slot per level
 	width = 1 << step
 )
 
-// load fills an empty tree with n values at the places from 0 on.
+// load fills an empty tree with n values at the slots from 0 on.
 func (t *tree[V]) load(n int, values iter.Seq[V]) {
 	t.owner, t.next = new(owner), n
 	var row []*node[V]
@@ -73,25 +73,25 @@ func (t *tree[V]) len() int {
 	return t.root.count
 }
 
-// index returns the index of the child, or value, for place in a node of level.
-func index(place, level int) int { return place >> (step * level) & (width - 1) }
+// index returns the index of the child, or value, for slot in a node of level.
+func index(slot, level int) int { return slot >> (step * level) & (width - 1) }
 
-func (t *tree[V]) get(place int) (v V, ok bool) {
-	if place < 0 || place >= t.next {
+func (t *tree[V]) get(slot int) (v V, ok bool) {
+	if slot < 0 || slot >= t.next {
 		return v, false
 	}
 	n := t.root
 	for level := t.level; level > 0 && n != nil; level-- {
-		n = n.kids[index(place, level)] // not nil for places below next
+		n = n.kids[index(slot, level)] // not nil for slots below next
 	}
-	if i := index(place, 0); n != nil && n.has&(1<<i) != 0 {
+	if i := index(slot, 0); n != nil && n.has&(1<<i) != 0 {
 		return n.vals[i], true
 	}
 	return v, false
 }
 
-// nth returns the place of the value with the index n, which is less than len.
-func (t *tree[V]) nth(before int) (place int) {
+// nth returns the slot of the value with the index n, which is less than len.
+func (t *tree[V]) nth(before int) (slot int) {
 	n := t.root
 	for level := t.level; level > 0; level-- {
 		i := 0
@@ -100,18 +100,18 @@ func (t *tree[V]) nth(before int) (place int) {
 				before -= n.kids[i].count
 			}
 		}
-		place = (place + i) << step
+		slot = (slot + i) << step
 		n = n.kids[i]
 	}
 	has := n.has
 	for ; before > 0; before-- {
 		has &= has - 1
 	}
-	return place + bits.TrailingZeros32(has)
+	return slot + bits.TrailingZeros32(has)
 }
 
-func (t *tree[V]) set(place int, v V) {
-	for place>>(step*(t.level+1)) > 0 {
+func (t *tree[V]) set(slot int, v V) {
+	for slot>>(step*(t.level+1)) > 0 {
 		if t.root != nil {
 			t.root = &node[V]{owner: t.owner, kids: []*node[V]{t.root}, count: t.root.count}
 		}
@@ -120,8 +120,8 @@ func (t *tree[V]) set(place int, v V) {
 	if t.root == nil {
 		t.root = &node[V]{owner: t.owner}
 	}
-	t.next = max(t.next, place+1)
-	t.root = t.root.set(t.owner, t.level, place, v)
+	t.next = max(t.next, slot+1)
+	t.root = t.root.set(t.owner, t.level, slot, v)
 }
 
 // own returns n, or a copy of it, for o to change.
@@ -133,9 +133,9 @@ func (n *node[V]) own(o *owner) *node[V] {
 	return &node[V]{owner: o, count: n.count, kids: slices.Clone(n.kids), has: n.has, vals: slices.Clone(n.vals)}
 }
 
-func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
+func (n *node[V]) set(o *owner, level, slot int, v V) *node[V] {
 	n = n.own(o)
-	i := index(place, level)
+	i := index(slot, level)
 	if level == 0 {
 		if i >= len(n.vals) {
 			n.vals = append(n.vals, make([]V, i+1-len(n.vals))...)
@@ -153,21 +153,21 @@ func (n *node[V]) set(o *owner, level, place int, v V) *node[V] {
 		kid = &node[V]{owner: o}
 	}
 	n.count -= kid.count
-	n.kids[i] = kid.set(o, level-1, place, v)
+	n.kids[i] = kid.set(o, level-1, slot, v)
 	n.count += n.kids[i].count
 	return n
 }
 
-// delete removes the value at a place that has one. It returns nil if no other is left.
-func (n *node[V]) delete(o *owner, level, place int) *node[V] {
+// delete removes the value at a slot that has one. It returns nil if no other is left.
+func (n *node[V]) delete(o *owner, level, slot int) *node[V] {
 	if n.count == 1 {
 		return nil
 	}
 	n = n.own(o)
 	n.count--
-	i := index(place, level)
+	i := index(slot, level)
 	if level > 0 {
-		n.kids[i] = n.kids[i].delete(o, level-1, place)
+		n.kids[i] = n.kids[i].delete(o, level-1, slot)
 		return n
 	}
 	var none V
@@ -176,9 +176,9 @@ func (n *node[V]) delete(o *owner, level, place int) *node[V] {
 	return n
 }
 
-// walk calls yield for the values from the place from on, in steps of 1 or -1, until
-// it returns false, and reports whether to continue. The places of n begin at start.
-func (n *node[V]) walk(level, start, from, by int, yield func(place int, v V) bool) bool {
+// walk calls yield for the values from the slot from on, in steps of 1 or -1, until
+// it returns false, and reports whether to continue. The slots of n begin at start.
+func (n *node[V]) walk(level, start, from, by int, yield func(slot int, v V) bool) bool {
 	size := 1 << (step * level)
 	end := max(len(n.kids), len(n.vals)) // a node has only one of them
 	i := max(0, from-start) / size
@@ -223,7 +223,7 @@ func (t *tree[V]) raised(level int) *node[V] {
 	return root
 }
 
-// differing calls visit for the places at which two nodes, nil if empty, may differ.
+// differing calls visit for the slots at which two nodes, nil if empty, may differ.
 func (n *node[V]) differing(m *node[V], visit func(a, b V)) {
 	if n == m {
 		return

@@ -118,7 +118,7 @@ func fileEvent(broken string) []byte {
 
 // changeOf returns the event about one element or, with an empty id, about a whole
 // collection or object. record is its value now, nil if it is deleted, as q shows it.
-func changeOf(op database.Op, collection, id string, by database.Source, q *query.Query, record jsontext.Value) Event {
+func changeOf(op database.Op, collection, id string, by database.Origin, q *query.Query, record jsontext.Value) Event {
 	b := rawjson.AppendQuote([]byte(`{"collection":`), collection)
 	if id != "" {
 		b = rawjson.AppendQuote(append(b, `,"id":`...), id)
@@ -183,7 +183,7 @@ func (t List) Events(r *database.Revision) (events []Event, ok bool) {
 		case !is:
 			op, record = database.Deleted, nil
 		}
-		events = append(events, changeOf(op, name, ch.ID, r.Source, t.Query, record))
+		events = append(events, changeOf(op, name, ch.ID, r.Origin, t.Query, record))
 	}
 	return events, r.Counts[name] == 0
 }
@@ -236,7 +236,7 @@ func (t Record) Events(r *database.Revision) ([]Event, bool) {
 	case after == nil:
 		op = database.Deleted
 	}
-	return []Event{changeOf(op, name, t.ID, r.Source, t.Query, after)}, true
+	return []Event{changeOf(op, name, t.ID, r.Origin, t.Query, after)}, true
 }
 
 // Database is the topic of the whole database.
@@ -253,7 +253,7 @@ func (Database) Events(r *database.Revision) (events []Event, ok bool) {
 		if kind, there := r.After.Kind(ch.Collection); storage.IsPositionKey(ch.ID) || ch.ID == "" && there && kind == storage.Array {
 			return nil, false
 		}
-		events = append(events, changeOf(ch.Op, ch.Collection, ch.ID, r.Source, nil, ch.After))
+		events = append(events, changeOf(ch.Op, ch.Collection, ch.ID, r.Origin, nil, ch.After))
 	}
 	return events, r.Counts == nil
 }
@@ -294,7 +294,7 @@ func (t Changes) Events(r *database.Revision) ([]Event, bool) {
 func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
 	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, r.Rev))
 	b = append(r.Time.UTC().AppendFormat(append(b, `,"at":"`...), time.RFC3339Nano), '"')
-	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Source))
+	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Origin))
 	if r.Request != "" {
 		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
 	}

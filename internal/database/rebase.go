@@ -21,7 +21,7 @@ const (
 	TakeDatabase Take = "database"
 )
 
-// Adopt makes the changes that lead from base to fork, where base is the state with which a
+// Rebase makes the changes that lead from base to fork, where base is the state with which a
 // fork of the database began, and returns what it has changed. It skips changes that the
 // database has already.
 //
@@ -33,21 +33,21 @@ const (
 // the rules delete, with a record that the fork has deleted, one that the database has changed
 // or added and take is not TakeFork. It is a *FaultError, whose pointers begin with the paths of
 // records, if the rules do not allow the changes. Then the caller must drop tx.
-func (tx *Tx) Adopt(base, fork *Snapshot, take Take) ([]Change, error) {
-	tx.last = true
+func (tx *Tx) Rebase(base, fork *Snapshot, take Take) ([]Change, error) {
+	tx.mustBeLast = true
 	was := tx.snap.fork()
-	a := &adoption{tx: tx, base: base, fork: fork, take: take, merged: make(map[element]bool)}
+	a := &rebasing{tx: tx, base: base, fork: fork, take: take, merged: make(map[element]bool)}
 	a.conflict.Detail = "Both sides changed the same data. Nothing was stored."
 	a.add(base.Changes(fork))
 	if a.conflict.Changed != nil {
 		return nil, &a.conflict
 	}
 
-	tx.adopt(fork, a.changes)
+	tx.copyFrom(fork, a.changes)
 	for _, ch := range a.objects {
 		tx.replace(storage.Collection{Name: ch.Collection, Kind: storage.Object, Value: ch.After}, "")
 	}
-	if err := tx.judge(was.Changes(tx.snap), was, a.site); err != nil {
+	if err := tx.validateChanges(was.Changes(tx.snap), was, a.location); err != nil {
 		return nil, err
 	}
 	made := was.Changes(tx.snap)
@@ -57,8 +57,8 @@ func (tx *Tx) Adopt(base, fork *Snapshot, take Take) ([]Change, error) {
 	return made, nil
 }
 
-// An adoption finds out which changes Adopt has to make.
-type adoption struct {
+// An rebasing finds out which changes Rebase has to make.
+type rebasing struct {
 	tx         *Tx
 	base, fork *Snapshot
 	take       Take
@@ -71,7 +71,7 @@ type adoption struct {
 }
 
 // add adds the changes of the fork.
-func (a *adoption) add(changes []Change) {
+func (a *rebasing) add(changes []Change) {
 	tx := a.tx
 	whole := make(map[string]bool)   // a position key says little on the other side
 	rekeyed := make(map[string]bool) // under a new schema no other key has one either
@@ -98,7 +98,7 @@ func (a *adoption) add(changes []Change) {
 }
 
 // element adds the change of an element.
-func (a *adoption) element(at element, rekeyed bool) {
+func (a *rebasing) element(at element, rekeyed bool) {
 	was := a.base.valueAt(at)
 	mine := a.fork.valueAt(at)
 	now := a.tx.snap.valueAt(at)
@@ -139,7 +139,7 @@ func (a *adoption) element(at element, rekeyed bool) {
 }
 
 // merge adds the change of a record or an object that both sides have changed.
-func (a *adoption) merge(ch Change, was, mine jsontext.Value) {
+func (a *rebasing) merge(ch Change, was, mine jsontext.Value) {
 	merged, fields := mergeFields(was, mine, ch.Before, a.take, 0)
 	stamps := a.tx.snap.schema.Member(ch.Collection).Stamps
 	fields = slices.DeleteFunc(fields, func(name string) bool { // the merge is the latest write
@@ -160,22 +160,22 @@ func (a *adoption) merge(ch Change, was, mine jsontext.Value) {
 	}
 }
 
-// site returns where faults of a change are, and which fields are judged.
-func (a *adoption) site(ch Change) (site, bool) {
+// location returns where faults of a change are, and which fields are judged.
+func (a *rebasing) location(ch Change) (location, bool) {
 	at := element{ch.Collection, ch.ID}
-	place := func(f schema.Fault) schema.Fault {
+	translate := func(f schema.Fault) schema.Fault {
 		f.Pointer = at.pointer() + f.Pointer
 		return f
 	}
 	if a.merged[at] {
-		return site{place: place}, true
+		return location{translate: translate}, true
 	}
-	return site{changedMembers(ch), place}, true
+	return location{changedMembers(ch), translate}, true
 }
 
 // checkRelated returns an error if the rules have deleted what the database has changed or
 // added, together with a record that the fork has deleted. made lists the changes to was.
-func (a *adoption) checkRelated(was *Snapshot, made []Change) error {
+func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 	conflict := &ConflictError{Detail: "The rules delete what the database has changed with a record that the session deletes. " +
 		"Nothing was stored."}
 	for _, at := range a.kept {

@@ -28,7 +28,7 @@ func contentOf(t *testing.T, s *Snapshot) map[string]any {
 		values := map[string]jsontext.Value{"": c.value}
 		if c.isArray() {
 			values = make(map[string]jsontext.Value)
-			for _, r := range c.inOrder() {
+			for _, r := range c.recordList() {
 				values[r.ID] = r.Value
 			}
 		}
@@ -62,7 +62,7 @@ func marked(v any) any {
 	return v
 }
 
-// mergeModel merges three versions of a map as Adopt should; nil is a missing version. both
+// mergeModel merges three versions of a map as Rebase should; nil is a missing version. both
 // has the paths of the fields that mine and now changed in different ways.
 func mergeModel(base, mine, now any, take Take, path []string) (merged any, both [][]string) {
 	if reflect.DeepEqual(base, mine) || reflect.DeepEqual(mine, now) {
@@ -93,9 +93,9 @@ func mergeModel(base, mine, now any, take Take, path []string) (merged any, both
 	return out, both
 }
 
-// TestAdoptModel changes a fork and the database at random and commits the fork, several times.
+// TestRebaseModel changes a fork and the database at random and commits the fork, several times.
 // A model of maps knows what comes of it: the database, the list of changes, or the conflicts.
-func TestAdoptModel(t *testing.T) {
+func TestRebaseModel(t *testing.T) {
 	seeds := uint64(30)
 	if os.Getenv("PICKUP_LONG") != "" {
 		seeds = 300
@@ -122,7 +122,7 @@ func TestAdoptModel(t *testing.T) {
 
 			var changes []Change
 			_, err := db.Update(t.Context(), func(tx *Tx) (err error) {
-				changes, err = tx.Adopt(fork.Baseline(), fork.Snapshot(), take)
+				changes, err = tx.Rebase(fork.Baseline(), fork.Snapshot(), take)
 				return err
 			})
 			who := fmt.Sprintf("seed %d, round %d, take %q:\nbase %v\nfork %v\nmain %v\n", seed, round, take, base, mine, now)
@@ -261,8 +261,8 @@ func TestMergeFields(t *testing.T) {
 	}
 }
 
-// TestAdoptWhole changes elements without ids on both sides: their array is in conflict.
-func TestAdoptWhole(t *testing.T) {
+// TestRebaseWhole changes elements without ids on both sides: their array is in conflict.
+func TestRebaseWhole(t *testing.T) {
 	const data = `{"w":[{"n":1},{"n":2}],"d":[{"id":1}]}`
 	for take, want := range map[Take]string{
 		TakeNeither:  `{"w":[{"n":1},{"n":2},{"n":4}],"d":[{"id":1}]}`,
@@ -281,7 +281,7 @@ func TestAdoptWhole(t *testing.T) {
 			})
 			var changes []Change
 			_, err := db.Update(t.Context(), func(tx *Tx) (err error) {
-				changes, err = tx.Adopt(fork.Baseline(), fork.Snapshot(), take)
+				changes, err = tx.Rebase(fork.Baseline(), fork.Snapshot(), take)
 				return err
 			})
 			if got := string(db.Snapshot().AppendJSON(nil)); got != want {
@@ -301,9 +301,9 @@ func TestAdoptWhole(t *testing.T) {
 	}
 }
 
-// TestAdoptStamps merges a record whose time of the latest write both sides have changed: it is
+// TestRebaseStamps merges a record whose time of the latest write both sides have changed: it is
 // the time of the commit.
-func TestAdoptStamps(t *testing.T) {
+func TestRebaseStamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openFor(t, `{"c":[{"id":1,"a":1,"b":1,"at":0}]}`, `{"properties":{"c":{"type":"array","items":{"properties":{"at":{"type":"integer","x-now":"update"}}}}}}`)
 		fork := db.Fork(db.Snapshot(), admitAll)
@@ -314,7 +314,7 @@ func TestAdoptStamps(t *testing.T) {
 		write(db, `{"a":2}`)
 		write(fork, `{"b":2}`)
 		time.Sleep(time.Second)
-		mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Adopt(fork.Baseline(), fork.Snapshot(), ""); return err })
+		mustUpdate(t, db, func(tx *Tx) error { _, err := tx.Rebase(fork.Baseline(), fork.Snapshot(), ""); return err })
 		want := fmt.Sprintf(`{"c":[{"id":1,"a":2,"b":2,"at":%d}]}`, time.Now().UnixMilli())
 		if got := string(db.Snapshot().AppendJSON(nil)); got != want {
 			t.Errorf("it is %s\nand not %s", got, want)
