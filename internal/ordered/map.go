@@ -37,7 +37,7 @@ type Map[V any] struct {
 type entry struct {
 	prefix uint64
 	key    string
-	slot  int
+	slot   int
 }
 
 func entryOf(key string, slot int) entry {

@@ -18,7 +18,7 @@ type model []pair
 type pair struct {
 	key   string
 	value int
-	slot int
+	slot  int
 }
 
 func (want model) find(key string) int {
