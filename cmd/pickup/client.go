@@ -138,7 +138,8 @@ func parseServer(e *environment, text string) (*url.URL, error) {
 			return nil, err
 		}
 		name = cmp.Or(u.User.Username(), name)
-		if u.User = nil; password != "" {
+		u.User = nil
+		if password != "" {
 			u.User = url.UserPassword(name, password)
 		}
 	}

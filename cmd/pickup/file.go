@@ -147,7 +147,8 @@ func hasMembers(path string) bool {
 
 // folderOf returns the folder that has the database.
 func folderOf(path string) string {
-	if path = realPath(path); !filestore.IsFolder(path) {
+	path = realPath(path)
+	if !filestore.IsFolder(path) {
 		path = filepath.Dir(path)
 	}
 	return path

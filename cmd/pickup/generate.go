@@ -45,7 +45,8 @@ func (c *generateCommand) run(ctx context.Context, e *environment) error {
 	for _, arg := range c.Counts {
 		name, text, _ := strings.Cut(arg, "=")
 		n, err := strconv.Atoi(text)
-		if total += n; err != nil || n < 1 || total > maxGenerated {
+		total += n
+		if err != nil || n < 1 || total > maxGenerated {
 			return config.Usagef("%s is not a collection and a number, as in schedules=50, with at most %d in all", arg, maxGenerated)
 		}
 		counts = append(counts, fake.Count{Collection: name, N: n})

@@ -32,7 +32,8 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	server := u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/")
-	if u.RawQuery = ""; c.Since != "" {
+	u.RawQuery = ""
+	if c.Since != "" {
 		u.RawQuery = url.Values{"_since": {c.Since}}.Encode()
 	}
 	terminal := isTerminal(e.stdout)

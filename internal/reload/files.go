@@ -117,7 +117,8 @@ func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*File
 		wait := pollEvery
 		for _, f := range sets {
 			before := f.failure.Load()
-			if f.refresh(ctx, log); f.failure.Load() != before {
+			f.refresh(ctx, log)
+			if f.failure.Load() != before {
 				changed()
 			}
 			if time.Since(f.since) < lookAgain {

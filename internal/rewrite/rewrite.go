@@ -167,7 +167,8 @@ func (r *route) parsePattern(pattern string) error {
 	path = strings.TrimSuffix(path, "/")
 	escaped := strings.ReplaceAll(regexp.QuoteMeta(path), `\*`, "*")
 	expression := wildcard.ReplaceAllStringFunc(escaped, func(word string) string {
-		if r.groups = append(r.groups, word[1:]); word == "*" {
+		r.groups = append(r.groups, word[1:])
+		if word == "*" {
 			return "(.*)"
 		}
 		return "([^/]+)"
@@ -255,7 +256,8 @@ func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) 
 		rest, ok := query, true
 		for _, c := range r.query {
 			var v string
-			if v, rest, ok = c.take(rest); !ok {
+			v, rest, ok = c.take(rest)
+			if !ok {
 				break
 			}
 			if c.capture != "" {

@@ -183,7 +183,7 @@ func TestReplayJSONServer(t *testing.T) {
 			dir := t.TempDir()
 			recordHAR(t, api, "/profile", uris, dir)
 			report := importHAR(t, dir)
-			if strings.Contains(report, "means nothing here") {
+			if strings.Contains(report, "does not know the parameter") {
 				t.Error(report)
 			}
 			settings := string(servertest.Read(t, filepath.Join(dir, "pickup.json")))
