@@ -129,25 +129,19 @@ func TestFaultsLeaveNothing(t *testing.T) {
 		web.CloseClientConnections()
 		web.Client().CloseIdleConnections()
 	}
-	round()
-	settle := func(limit int) (goroutines, files int) {
-		for range 200 {
-			goroutines, files = runtime.NumGoroutine(), descriptors()
-			if goroutines <= limit {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		return goroutines, files
-	}
-	time.Sleep(50 * time.Millisecond)
-	goroutines, files := settle(0)
-	for range 3 {
+	goroutines, files := runtime.NumGoroutine(), descriptors()
+	for range 4 {
 		round()
 	}
-	if g, f := settle(goroutines); g > goroutines || f > files {
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines and %d files became %d and %d:\n%s", goroutines, files, g, f, stacks[:runtime.Stack(stacks, true)])
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		g, f := runtime.NumGoroutine(), descriptors()
+		if g <= goroutines && f <= files {
+			return
+		}
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines and %d files became %d and %d:\n%s", goroutines, files, g, f, stacks[:runtime.Stack(stacks, true)])
+		}
 	}
 }
 
@@ -166,8 +160,9 @@ func TestDelayEndsWithClient(t *testing.T) {
 	t.Parallel()
 	db, h := open(t, `{"notes":[{"id":1}]}`, simulated())
 	before := db.Snapshot().Rev()
-	ended := make(chan struct{}, 1)
+	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
 		h.ServeHTTP(w, r)
 		ended <- struct{}{}
 	}))
@@ -178,7 +173,10 @@ func TestDelayEndsWithClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(conn, "PATCH /notes/1 HTTP/1.1\r\nHost: localhost\r\nPrefer: %s\r\nContent-Length: 7\r\n\r\n{\"a\":1}", prefer)
-		time.Sleep(20 * time.Millisecond) // the request may have begun to wait
+		<-began
+		for strings.HasPrefix(prefer, "hold") && answerOf(h, "GET", "/_/holds").Body.String() == "[]\n" {
+			time.Sleep(time.Millisecond)
+		}
 		conn.Close()
 		select {
 		case <-ended:

@@ -404,7 +404,7 @@ func TestSlowDownload(t *testing.T) {
 				if read += n; err != nil {
 					t.Fatalf("after %d bytes: %v", read, err)
 				}
-				time.Sleep(120 * time.Millisecond)
+				time.Sleep(120 * time.Millisecond) // a slow client: longer than the timeouts in all
 			}
 			if n, err := io.Copy(io.Discard, body); err != nil || read+n != size {
 				t.Errorf("after %d bytes: %v", read+n, err)

@@ -367,7 +367,7 @@ func (m *modelServer) follow(web *httptest.Server, path string, random *rand.Ran
 		}
 		if response.StatusCode != 200 { // what it is about is not there at present
 			clear(state)
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // before the next try
 		} else if err := m.read(newEventReader(response.Body), path, state, &id, random); err != errCut {
 			cancel()
 			response.Body.Close()
@@ -489,7 +489,7 @@ func (m *modelServer) run(steps int) {
 		for range steps {
 			m.step(random)
 			m.record()
-			time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(2)) * time.Millisecond) // so that clients see some of the states
 		}
 	})
 }
@@ -558,7 +558,7 @@ func TestStreamResume(t *testing.T) {
 				t.Error(err)
 			}
 			gets++
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // leaves the processor to the writers
 		}
 	})
 	t.Logf("%d revisions, %d connections lost, %d states compared with %d GETs and each other", m.db.Snapshot().Rev(), m.cuts.Load(), m.compared.Load(), gets)
@@ -664,7 +664,7 @@ func TestStreamTimeouts(t *testing.T) {
 			one, two := openEvents(t, web.Client(), web.URL+"/posts"), openEvents(t, web.Client(), web.URL+"/posts/1")
 			nextEvent(t, one, "reset")
 			nextEvent(t, two, "reset")
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // longer than the timeouts
 			setNumber(t, db, 2, "")
 			nextEvent(t, one, "updated")
 			nextEvent(t, two, "updated")

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -305,7 +305,9 @@ func (s *hookStore) Commit(ctx context.Context, base storage.Rev, updates ...[]s
 
 // TestGroupCommit blocks a commit. The updates that setRevision meanwhile are committed
 // together, each with its own result.
-func TestGroupCommit(t *testing.T) {
+func TestGroupCommit(t *testing.T) { synctest.Test(t, testGroupCommit) }
+
+func testGroupCommit(t *testing.T) {
 	const waiting = 64
 	gate, entered := make(chan struct{}), make(chan int)
 	s := &hookStore{Store: storetest.NewMemStore(jsontext.Value(`{"c":[]}`))}
@@ -345,9 +347,9 @@ func TestGroupCommit(t *testing.T) {
 			t.Errorf("the one who went away got %v", err)
 		}
 	})
-	time.Sleep(50 * time.Millisecond) // for all to be in the queue
+	synctest.Wait() // until all are in the queue
 	cancel()
-	time.Sleep(10 * time.Millisecond)
+	synctest.Wait()
 	gate <- struct{}{}
 	if n := <-entered; n != waiting-waiting/8 {
 		t.Errorf("the second commit has %d changes, want %d", n, waiting-waiting/8)

@@ -153,7 +153,7 @@ func run(t *testing.T, all []replica, clients, each int, seed uint64, reads bool
 				op := porcupine.Operation{ClientId: c, Input: in, Call: int64(time.Since(start))}
 				out, ok := db.do(t.Context(), in)
 				if !ok {
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) // before the next try
 					continue
 				}
 				op.Output, op.Return = out, int64(time.Since(start))
@@ -206,7 +206,7 @@ func TestLinearizable(t *testing.T) {
 				mu.Unlock()
 				switch {
 				case x < 20:
-					time.Sleep(time.Duration(x) * 50 * time.Microsecond)
+					time.Sleep(time.Duration(x) * 50 * time.Microsecond) // a slow call
 				case x < 24:
 					return storage.ErrAway
 				}
@@ -227,7 +227,7 @@ func TestLinearizable(t *testing.T) {
 						r.store.Hold(false)
 					case 2:
 						r.store.Cut(true)
-						time.Sleep(time.Duration(rnd.IntN(5)) * time.Millisecond)
+						time.Sleep(time.Duration(rnd.IntN(5)) * time.Millisecond) // the length of the failure
 						r.store.Cut(false)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -141,7 +142,9 @@ func TestBroken(t *testing.T) {
 // TestWatchManyWrites makes more writes than the database remembers, before the Watcher looks
 // again. They are no edit of the file, after which it gives memory back to the system; but an
 // edit among them is.
-func TestWatchManyWrites(t *testing.T) {
+func TestWatchManyWrites(t *testing.T) { synctest.Test(t, testWatchManyWrites) }
+
+func testWatchManyWrites(t *testing.T) {
 	store := storetest.NewMemStore(jsontext.Value(`{"posts":[{"id":"1"}]}`))
 	db, err := database.Open(t.Context(), store, database.Options{})
 	if err != nil {
@@ -165,11 +168,11 @@ func TestWatchManyWrites(t *testing.T) {
 	for n := range 3000 {
 		write(n)
 	}
-	time.Sleep(1500 * time.Millisecond) // longer than reportAfter
+	time.Sleep(time.Minute) // a report is due after a second
 	for n := range 3000 {
 		write(n)
 	}
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(time.Minute)
 	if n := forced() - before; n > 0 {
 		t.Errorf("%d times", n)
 	}
@@ -177,15 +180,14 @@ func TestWatchManyWrites(t *testing.T) {
 	write(0)
 	loaded := db.Baseline().Rev()
 	store.Edit(jsontext.Value(`{"posts":[{"id":"1","by":"hand"}]}`))
-	for end := time.Now().Add(10 * time.Second); db.Baseline().Rev() == loaded; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the edit is not loaded")
-		}
+	synctest.Wait()
+	if db.Baseline().Rev() == loaded {
+		t.Fatal("the edit is not loaded")
 	}
 	for n := range 3000 {
 		write(n)
 	}
-	time.Sleep(2500 * time.Millisecond) // two reports may be due
+	time.Sleep(time.Minute)
 	if forced() == before {
 		t.Error("an edit between many writes went unnoticed")
 	}
