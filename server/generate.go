@@ -15,12 +15,6 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// How many records a request may make.
-const (
-	maxMade       = 10_000
-	maxMadeShared = 4_000 // as many keys as a transaction of etcd has
-)
-
 // generate serves POST /_/generate: it adds made-up records.
 func (req *request) generate() error {
 	body, err := req.readMembers("now", "collections", "seed")
@@ -74,10 +68,7 @@ func (req *request) generate() error {
 
 // counts reads how many records each collection gets.
 func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
-	total, most := 0, maxMade
-	if req.db.Shared() {
-		most = maxMadeShared
-	}
+	total, most := 0, req.mostOperations()
 	for quoted, v := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
 		n, err := strconv.Atoi(string(v))

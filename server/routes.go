@@ -56,6 +56,8 @@ var routes = []route{
 	// Back to an earlier state.
 	{path: openapi.UndoPath, post: (*request).undo},
 	{path: openapi.ResetPath, post: (*request).reset},
+	// Several changes at once.
+	{path: openapi.TransactionPath, post: (*request).transact},
 	// Made-up records.
 	{path: openapi.GeneratePath, post: (*request).generate},
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},

@@ -322,7 +322,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 		req.setRevision(snap) // the change was refused on this state, or an earlier one
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound):
+	case req.name != "" && errors.Is(err, storage.ErrNotFound):
 		return nil, req.missing(snap)
 	case err != nil:
 		return nil, err

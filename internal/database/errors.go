@@ -23,7 +23,7 @@ var (
 // A FaultError lists everything that is wrong with a value. It wraps ErrInvalid, or
 // ErrExists if the only faults are taken values. For a JSON Patch, its pointers lead
 // into the patch, and it reports the first operation that is malformed (ErrShape) or
-// cannot be applied (ErrMismatch).
+// cannot be applied (ErrMismatch). For a transaction, see Do.
 type FaultError struct {
 	Kind   error
 	Faults []schema.Fault

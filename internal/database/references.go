@@ -16,22 +16,36 @@ import (
 	"pickup/internal/storage"
 )
 
-// checkReferences returns a *FaultError for the references of written elements that must
-// exist and lead nowhere, or nil. One that an element had before is not judged.
+// checkReferences returns a *FaultError, or nil, for the references of written elements that
+// must exist and lead nowhere, and for those to deleted records that must stay. A reference
+// that an element had before is not judged.
 func (tx *Tx) checkReferences() error {
-	var all []schema.Fault
-	for _, w := range tx.referrers {
+	var all FaultError
+	for _, w := range tx.pending {
 		value := tx.snap.valueAt(w.element)
-		if value == nil { // deleted again
+		if w.gone != (value == nil) { // deleted again, or created again
+			continue
+		}
+		if w.gone {
+			if err := all.add(placed(tx.restricted(w.element), w.translate)); err != nil {
+				return err
+			}
 			continue
 		}
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
-				all = append(all, w.translate(schema.Fault{Pointer: pointer, Detail: v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)}))
+				detail := v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
+				fault := &FaultError{Kind: storage.ErrInvalid, Faults: []schema.Fault{w.translate(schema.Fault{Pointer: pointer, Detail: detail})}}
+				if err := all.add(fault); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return faultError(all, nil, nil)
+	if all.Kind == nil {
+		return nil
+	}
+	return &all
 }
 
 // holdsReference reports whether the field of a record refers to an id. record may be nil.
@@ -125,7 +139,8 @@ func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 // collections called children that refer to it by their ForeignKey. Records that
 // refer to any of these are handled according to the on-delete of their x-ref. The
 // error wraps ErrNotFound, or is a *FaultError that wraps ErrRefers: a record that
-// must stay refers to a deleted one.
+// must stay refers to a deleted one. If a record refers to it whose deletion is restricted, the
+// end of the Tx returns that error.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
 	old, err := tx.remove(collection, id)
 	if err != nil {
@@ -164,13 +179,17 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 }
 
 // cascade handles the records that refer to those that are gone, according to the
-// schema, and then those that refer to records that it deletes. It looks for
-// restrictions last, so the order of collections does not matter. Cycles end
-// because records are deleted before others are looked for. The list replaces a
-// recursion: a chain of references may be as long as a collection.
+// schema, and then those that refer to records that it deletes. The end of the Tx checks
+// restrictions. Cycles end because records are deleted before others are looked for. The
+// list replaces a recursion: a chain of references may be as long as a collection.
 func (tx *Tx) cascade(gone []element) error {
+	translate := tx.translate
+	if translate == nil {
+		translate = func(f schema.Fault) schema.Fault { return f }
+	}
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].id
+		tx.pending = append(tx.pending, pending{element: gone[i], gone: true, translate: translate})
 		for child, ref := range tx.snap.references(gone[i].collection) {
 			if ref.OnDelete == schema.Restrict {
 				continue
@@ -192,14 +211,18 @@ func (tx *Tx) cascade(gone []element) error {
 			}
 		}
 	}
-	for _, g := range gone {
-		for child, ref := range tx.snap.references(g.collection) {
-			if ref.OnDelete != schema.Restrict {
-				continue
-			}
-			for _, r := range tx.snap.referring(child, ref.Member, g.id, true) {
-				return refers(child, ref, r)
-			}
+	return nil
+}
+
+// restricted returns the error for a record that still refers to a deleted one that it keeps
+// from being deleted, or nil.
+func (tx *Tx) restricted(gone element) error {
+	for child, ref := range tx.snap.references(gone.collection) {
+		if ref.OnDelete != schema.Restrict {
+			continue
+		}
+		for _, r := range tx.snap.referring(child, ref.Member, gone.id, true) {
+			return refers(child, ref, r)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ type Tx struct {
 	mine    map[string]bool
 	changes []Change // in their order, without Op
 
-	referrers []referrer                      // whose references the end of the Tx checks
+	pending   []pending                       // what the end of the Tx checks
 	translate func(schema.Fault) schema.Fault // see Translate; nil: faults stay as they are
 
 	history    *history
@@ -119,6 +119,11 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 	if mode <= CreateWithDefaults {
 		return tx.create(mode, name, id, body)
 	}
+	return tx.modify(mode, name, id, body, nil)
+}
+
+// modify is Put for what there is. Then it removes the fields called unset.
+func (tx *Tx) modify(mode Mode, name, id string, body jsontext.Value, unset []string) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
 		return nil, err
@@ -142,6 +147,13 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 		value = rawjson.MergeMembers(old.Value, value)
 	case MergePatch:
 		value = rawjson.MergePatch(old.Value, value)
+	}
+	for _, field := range unset {
+		if field == idMember && old.ID != "" {
+			return nil, idChanged(idMember)
+		}
+		value, _ = withName(value, field, "")
+		names = append(names, field)
 	}
 	return tx.validateAndSet(name, old, value, names, sent, faults)
 }
@@ -343,10 +355,12 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// A referrer is a written record or singular resource whose references must exist at the
-// end of the transaction: the order of its writes does not matter.
-type referrer struct {
+// A pending is a check for the end of the transaction, so that the order of its writes does
+// not matter: the references of a written element must exist, and a deleted record must not
+// be referred to.
+type pending struct {
 	element
+	gone      bool           // it was deleted
 	before    jsontext.Value // nil if there was none
 	translate func(schema.Fault) schema.Fault
 }
@@ -366,7 +380,7 @@ func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 		return
 	}
 	translate := tx.translate
-	tx.referrers = append(tx.referrers, referrer{at, before, func(f schema.Fault) schema.Fault {
+	tx.pending = append(tx.pending, pending{element: at, before: before, translate: func(f schema.Fault) schema.Fault {
 		f = renamed(f, sent)
 		if translate != nil {
 			f = translate(f)

@@ -29,7 +29,7 @@ func Compile(file string, data []byte) (*Schema, error) {
 	if _, err := c.compile(nil); err != nil {
 		return nil, err
 	}
-	s := &Schema{data: c.data, at: make(locations)}
+	s := &Schema{file: file, data: c.data, at: make(locations)}
 	root, err := c.compile(s.at)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,6 +31,7 @@ import (
 // Rules for a whole list (minItems, uniqueItems, contains, …) or for the root
 // (required, propertyNames, …) are applied by Check alone.
 type Schema struct {
+	file  string         // its name
 	data  jsontext.Value // the file
 	root  *jsonschema.Schema
 	names []string          // the root's properties, in the order of the file
@@ -180,6 +183,43 @@ func (s *Schema) Text() jsontext.Value {
 		return nil
 	}
 	return s.data
+}
+
+// Declaration returns the place, as FILE:LINE, at which the schema names a top-level field or,
+// unless field is empty, a field of its records. It returns "" if the schema does not.
+func (s *Schema) Declaration(member, field string) string {
+	if s == nil {
+		return ""
+	}
+	shape, name := s.shape, member
+	if field != "" {
+		shape, name = s.Member(member).shape, field
+	}
+	if shape == nil {
+		return ""
+	}
+	for _, part := range shape.parts {
+		if part.Properties[name] != nil {
+			return s.line(fragment(part.Location) + "/properties" + rawjson.Pointer(name))
+		}
+		if slices.Contains(part.Required, name) {
+			return s.line(fragment(part.Location) + "/required")
+		}
+	}
+	for _, other := range s.names {
+		for _, ref := range s.rules[other].References {
+			if field == "" && ref.Collection == member {
+				return s.Declaration(other, ref.Member)
+			}
+		}
+	}
+	return ""
+}
+
+// line returns FILE:LINE of what a pointer into the schema leads to.
+func (s *Schema) line(pointer string) string {
+	line, _ := rawjson.LineColumn(s.data, rawjson.Offset(s.data, pointer))
+	return fmt.Sprintf("%s:%d", filepath.Base(s.file), line)
 }
 
 // Members returns the names of the top-level fields that the schema

@@ -188,11 +188,13 @@ func ofFaults(e *database.FaultError) *Problem {
 	case database.ErrExists:
 		p = New(http.StatusConflict, "A value that must be unique is taken. Nothing was stored.")
 	case database.ErrMismatch:
-		p = New(http.StatusConflict, "The patch does not apply to what is stored. Nothing was changed.")
+		p = New(http.StatusConflict, "The change does not apply to what is stored. Nothing was changed.")
 	case database.ErrRefers:
 		p = New(http.StatusConflict, "Another record refers to this one. Nothing was deleted.")
 	case storage.ErrShape:
-		p = WrongShape("The patch cannot be applied. Nothing was changed.")
+		p = WrongShape("The body does not have the right form. Nothing was changed.")
+	case storage.ErrNotFound:
+		p = New(http.StatusNotFound, "A record or collection does not exist. Nothing was changed.")
 	}
 	for _, f := range e.Faults {
 		p.Errors = append(p.Errors,

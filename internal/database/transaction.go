@@ -1,0 +1,584 @@
+package database
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// An operation is a step of a transaction, see Do.
+type operation struct {
+	op, collection, id string
+	record, value      jsontext.Value
+	condition          jsontext.Value // its field "if", or nil
+	unset              []string
+	field, to          string
+}
+
+// maxFaults is roughly how many faults Do reports. More would not be read.
+const maxFaults = 100
+
+// Do makes the operations in a JSON array, in their order. Each sees those before it:
+//
+//	{"op": "create", "collection": …, "record": …}
+//	{"op": "update", "collection": …, "id": …, "record": …, "unset": […], "if": …}
+//	{"op": "replace", "collection": …, "id": …, "record": …, "if": …}
+//	{"op": "delete", "collection": …, "id": …, "if": …}
+//	{"op": "set", "collection": …, "value": …}
+//	{"op": "remove", "collection": …, "if": …}
+//	{"op": "rename", "collection": …, "to": …}
+//	{"op": "rename", "collection": …, "field": …, "to": …}
+//	{"op": "unset", "collection": …, "field": …}
+//
+// The first four mean what Put and Delete do; create is the Mode of new records. An object
+// has no id. An update removes the fields in unset, after it has merged those of record. set
+// adds or replaces a top-level field, and remove removes it: its records are deleted and
+// created one by one. The last two change a field of all records. The condition "if" is an
+// object with fields that the record or object must have; null also stands for a missing one.
+//
+// Do returns for each operation the value that it has stored, as it is after the last one, or
+// nil.
+//
+// The error is a *FaultError whose pointers lead into the array, as in /0/record/title. Do tries
+// all operations; the error wraps the error of the first one that failed. These are, in
+// addition to the errors of Put and Delete, ErrNotFound, and ErrMismatch if a condition does
+// not hold or a new name is in use. Then the caller must drop tx.
+func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, error) {
+	var written []*element
+	var all FaultError
+	for v := range rawjson.Elements(operations) {
+		at := fmt.Sprintf("/%d", len(written))
+		if len(all.Faults) >= maxFaults {
+			all.Faults = append(all.Faults, schema.Fault{Pointer: at, Detail: "not checked from here on: there are too many errors before"})
+			break
+		}
+		var e *element
+		err := tx.below(at, func() (err error) {
+			e, err = tx.do(v, create)
+			return err
+		})
+		if err := all.add(err); err != nil {
+			return nil, err
+		}
+		written = append(written, e)
+	}
+	if all.Kind != nil {
+		return nil, &all
+	}
+	values := make([]jsontext.Value, len(written))
+	for i, e := range written {
+		if e != nil {
+			values[i] = tx.snap.valueAt(*e)
+		}
+	}
+	return values, nil
+}
+
+// operationFields has the fields of each operation besides op; one that ends in a question mark
+// may be missing.
+var operationFields = map[string][]string{
+	"create":  {"collection", "record"},
+	"update":  {"collection", "id?", "record?", "unset?", "if?"},
+	"replace": {"collection", "id?", "record", "if?"},
+	"delete":  {"collection", "id", "if?"},
+	"set":     {"collection", "value"},
+	"remove":  {"collection", "if?"},
+	"rename":  {"collection", "field?", "to"},
+	"unset":   {"collection", "field"},
+}
+
+// parseOperation reads an operation. The error is a *FaultError that wraps ErrShape.
+func parseOperation(v jsontext.Value) (*operation, error) {
+	if v.Kind() != '{' {
+		return nil, faultAt(storage.ErrShape, "", "an operation is an object, not %s", rawjson.KindName(v))
+	}
+	op := new(operation)
+	if name, _ := rawjson.Member(v, "op"); name.Kind() == '"' {
+		op.op = rawjson.Unquote(name)
+	}
+	fields, ok := operationFields[op.op]
+	if !ok {
+		return nil, faultAt(storage.ErrShape, "/op", "an operation has an op: %s", strings.Join(slices.Sorted(maps.Keys(operationFields)), ", "))
+	}
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
+		if name == "op" {
+			continue
+		}
+		if !slices.Contains(fields, name) && !slices.Contains(fields, name+"?") {
+			return nil, faultAt(storage.ErrShape, rawjson.Pointer(name), "%s has only %s", op.op, strings.ReplaceAll(strings.Join(fields, ", "), "?", ""))
+		}
+		if err := op.read(name, value); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range fields {
+		if _, has := rawjson.Member(v, name); !has && !strings.HasSuffix(name, "?") {
+			return nil, faultAt(storage.ErrShape, "/"+name, "%s has a %s", op.op, name)
+		}
+	}
+	if op.op == "update" && op.record == nil && op.unset == nil {
+		return nil, faultAt(storage.ErrShape, "/record", "update has a record, or unset")
+	}
+	return op, nil
+}
+
+// maxName is the maximum number of bytes of a name in an operation, as of one in a body.
+const maxName = 1 << 10
+
+// read reads a field.
+func (op *operation) read(name string, value jsontext.Value) error {
+	texts := map[string]*string{"collection": &op.collection, "id": &op.id, "field": &op.field, "to": &op.to}
+	objects := map[string]*jsontext.Value{"record": &op.record, "if": &op.condition}
+	if to := texts[name]; to != nil {
+		text, ok := rawjson.Text(value)
+		if !ok || text == "" || name != "id" && (value.Kind() != '"' || len(text) > maxName) {
+			return faultAt(storage.ErrShape, "/"+name, "must be a string of 1 to %d bytes%s", maxName, map[bool]string{true: ", or a number"}[name == "id"])
+		}
+		*to = text
+		return nil
+	}
+	if to := objects[name]; to != nil {
+		if value.Kind() != '{' {
+			return faultAt(storage.ErrShape, "/"+name, "must be an object, not %s", rawjson.KindName(value))
+		}
+		*to = rawjson.Unescaped(value)
+		return nil
+	}
+	if name == "value" {
+		op.value = rawjson.Unescaped(value)
+		return nil
+	}
+	if value.Kind() != '[' {
+		return faultAt(storage.ErrShape, "/unset", "must be a list of names, as in [\"title\"]")
+	}
+	op.unset = []string{}
+	for v := range rawjson.Elements(value) {
+		field, _ := rawjson.Text(v)
+		if v.Kind() != '"' || len(field) > maxName {
+			return faultAt(storage.ErrShape, fmt.Sprintf("/unset/%d", len(op.unset)), "must be a string of at most %d bytes", maxName)
+		}
+		op.unset = append(op.unset, field)
+	}
+	return nil
+}
+
+// add adds the faults of err, and returns any other error.
+func (e *FaultError) add(err error) error {
+	faults, ok := errors.AsType[*FaultError](err)
+	if !ok {
+		return err
+	}
+	if e.Kind == nil {
+		e.Kind = faults.Kind
+	}
+	e.Faults = append(e.Faults, faults.Faults...)
+	return nil
+}
+
+// below runs fn and moves the faults in what it writes below a pointer.
+func (tx *Tx) below(pointer string, fn func() error) error {
+	return tx.moving(func(p string) string { return pointer + p }, fn)
+}
+
+// moving runs fn and moves the faults in what it writes: those that it returns, and those that
+// the end of the Tx finds.
+func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
+	outer := tx.translate
+	inner := func(f schema.Fault) schema.Fault {
+		f.Pointer = move(f.Pointer)
+		return f
+	}
+	tx.translate = func(f schema.Fault) schema.Fault {
+		if outer == nil {
+			return inner(f)
+		}
+		return outer(inner(f))
+	}
+	defer func() { tx.translate = outer }()
+	return placed(fn(), inner)
+}
+
+// faultAt returns an error with one fault.
+func faultAt(kind error, pointer, format string, args ...any) error {
+	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
+}
+
+// shapeFault returns an error that wraps ErrShape as one with a fault.
+func shapeFault(err error, pointer string) error {
+	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
+		return err
+	}
+	return faultAt(storage.ErrShape, pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
+}
+
+// do makes one operation, and returns what it has written. The pointers of its faults lead into
+// the operation.
+func (tx *Tx) do(v jsontext.Value, create Mode) (*element, error) {
+	op, err := parseOperation(v)
+	if err != nil {
+		return nil, err
+	}
+	name := op.collection
+	for pointer, name := range map[string]string{"/collection": name, "/to": op.to} {
+		if name == "$schema" && op.field == "" {
+			return nil, faultAt(storage.ErrShape, pointer, "the schema of a database is set in its file")
+		}
+	}
+	if op.op == "set" {
+		return &element{name, ""}, tx.below("/value", func() error { return tx.setField(name, op.value) })
+	}
+	c := tx.snap.byName[name]
+	if c == nil {
+		return nil, tx.noCollection(name)
+	}
+	if op.op == "create" {
+		return tx.createIn(op, c, create)
+	}
+	if op.op == "remove" {
+		return nil, tx.removeField(op, c)
+	}
+	if op.field != "" {
+		return nil, tx.editAll(op, c)
+	}
+	if op.op == "rename" {
+		return nil, tx.renameField(op, c)
+	}
+	return tx.changeOne(op, c)
+}
+
+func (tx *Tx) noCollection(name string) error {
+	fault := schema.Fault{Pointer: "/collection", Detail: fmt.Sprintf("there is no collection %q", rawjson.Shorten(name))}
+	if near := spell.Nearest(name, tx.snap.Names()); near != "" {
+		fault.Detail += "; did you mean " + near + "?"
+		fault.Suggestion = near
+	}
+	return &FaultError{Kind: storage.ErrNotFound, Faults: []schema.Fault{fault}}
+}
+
+func (tx *Tx) createIn(op *operation, c *collection, mode Mode) (*element, error) {
+	if !c.isArray() {
+		return nil, faultAt(storage.ErrShape, "/collection", "%s is no collection: set replaces it", op.collection)
+	}
+	var id string
+	err := tx.below("/record", func() error {
+		r, err := tx.create(mode, op.collection, "", op.record)
+		if err == nil {
+			id = r.ID
+		}
+		return shapeFault(err, "")
+	})
+	return &element{op.collection, id}, err
+}
+
+// changeOne updates, replaces or deletes a record or an object.
+func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
+	if err := checkID(op, c); err != nil {
+		return nil, err
+	}
+	old, err := tx.target(op.collection, op.id)
+	if err != nil {
+		return nil, faultAt(storage.ErrNotFound, "/id", "%s has no record with the id %q", op.collection, rawjson.Shorten(op.id))
+	}
+	if err := tx.checkIf(op, old.Value); err != nil {
+		return nil, err
+	}
+	if op.op == "delete" {
+		_, err := tx.Delete(op.collection, op.id)
+		return nil, err
+	}
+	mode := Replace
+	if op.op == "update" {
+		mode = Merge
+	}
+	if op.record == nil {
+		op.record = jsontext.Value("{}")
+	}
+	rules := tx.snap.schema.Member(op.collection)
+	unset := canonical(rules, op.unset)
+	for _, name := range canonical(rules, rawjson.MemberNames(op.record)) {
+		if i := slices.Index(unset, name); i >= 0 {
+			return nil, faultAt(storage.ErrShape, fmt.Sprintf("/unset/%d", i), "the record has a value for %s: send one of them", name)
+		}
+	}
+	intoOperation := func(p string) string {
+		for i, name := range unset {
+			if p == rawjson.Pointer(name) {
+				return fmt.Sprintf("/unset/%d", i)
+			}
+		}
+		return "/record" + p
+	}
+	err = tx.moving(intoOperation, func() error {
+		_, err := tx.modify(mode, op.collection, op.id, op.record, unset)
+		return shapeFault(err, rawjson.Pointer(tx.snap.IDMember(op.collection)))
+	})
+	return &element{op.collection, op.id}, err
+}
+
+// canonical returns names of fields with aliases replaced by the schema's names.
+func canonical(rules *schema.Rules, names []string) []string {
+	names = slices.Clone(names)
+	for i := range names {
+		rules.CanonicalPath(names[i : i+1])
+	}
+	return names
+}
+
+// checkID checks that an operation has an id if it changes a record, and none otherwise.
+func checkID(op *operation, c *collection) error {
+	if c.isArray() {
+		if op.id == "" {
+			return faultAt(storage.ErrShape, "/id", "the id of the record is missing")
+		}
+		return nil
+	}
+	if c.kind != storage.Object || op.op == "delete" {
+		return faultAt(storage.ErrShape, "/collection", "%s is no collection: set replaces it, and remove removes it", op.collection)
+	}
+	if op.id != "" {
+		return faultAt(storage.ErrShape, "/id", "%s is an object and has no ids", op.collection)
+	}
+	return nil
+}
+
+// checkIf returns a fault for each field of the condition that does not hold.
+func (tx *Tx) checkIf(op *operation, value jsontext.Value) error {
+	rules := tx.snap.schema.Member(op.collection)
+	var faults []schema.Fault
+	for quoted, want := range rawjson.Members(op.condition) {
+		name := rawjson.Unquote(quoted)
+		has, ok := rawjson.Member(value, canonical(rules, []string{name})[0])
+		if !ok {
+			has = jsontext.Value("null")
+		}
+		if rawjson.Equal(has, want) {
+			continue
+		}
+		detail := fmt.Sprintf("%s is %s", name, rawjson.Show(has))
+		if !ok {
+			detail = name + " is missing"
+		}
+		faults = append(faults, schema.Fault{Pointer: rawjson.Pointer("if", name), Detail: detail})
+	}
+	if faults == nil {
+		return nil
+	}
+	return &FaultError{Kind: ErrMismatch, Faults: faults}
+}
+
+// setField adds or replaces a top-level field.
+func (tx *Tx) setField(name string, value jsontext.Value) error {
+	if value.Kind() == '[' {
+		return tx.setCollection(name, value)
+	}
+	old := tx.snap.byName[name]
+	rules := tx.snap.schema.Member(name)
+	var before jsontext.Value
+	if old != nil && old.kind == storage.Object {
+		before = old.value
+	}
+	kind := storage.KindOf(name, value)
+	var sent map[string]string
+	var faults []schema.Fault
+	if kind == storage.Object {
+		value, sent, faults = rules.Canonical(value)
+		value = rawjson.Merge(before, tx.stamp(name, before, value), "")
+	}
+	faults = append(faults, rules.CheckType(value)...)
+	faults = append(faults, rules.For(false).Check(before, value, nil)...)
+	if err := faultError(faults, nil, sent); err != nil {
+		return err
+	}
+	if old != nil && old.kind == kind && bytes.Equal(old.value, value) {
+		return nil
+	}
+	tx.refer(element{name, ""}, before, sent)
+	tx.put(&collection{name: name, kind: kind, value: value}, "")
+	return tx.deleted(old, nil)
+}
+
+// setCollection deletes all records of a collection and creates those of value. The rules for
+// deletions apply to those whose ids are gone.
+func (tx *Tx) setCollection(name string, value jsontext.Value) error {
+	if faults := tx.snap.schema.Member(name).CheckType(jsontext.Value("[]")); faults != nil {
+		return &FaultError{Kind: storage.ErrInvalid, Faults: faults}
+	}
+	old, since, wasMine := tx.snap.byName[name], len(tx.changes), tx.mine[name]
+	empty := whole(name, jsontext.Value("[]"), tx.snap.conventions)
+	empty.ids.inherit(tx.snap.idsOf(name))
+	tx.mine[name] = true
+	tx.snap.with(empty, "")
+	var all FaultError
+	i := 0
+	for v := range rawjson.Elements(value) {
+		err := tx.below(fmt.Sprintf("/%d", i), func() error {
+			_, err := tx.create(Create, name, "", v)
+			return shapeFault(err, "")
+		})
+		if err := all.add(err); err != nil {
+			return err
+		}
+		if len(all.Faults) >= maxFaults {
+			break
+		}
+		i++
+	}
+	if all.Kind != nil {
+		return &all
+	}
+	// One change of the whole field takes the place of the single ones.
+	made := tx.snap.byName[name]
+	tx.changes = tx.changes[:since]
+	if old == nil {
+		tx.snap.without(name)
+	} else {
+		tx.snap.with(old, "")
+	}
+	sameRecord := func(a, b *Record) bool { return a.ID == b.ID && bytes.Equal(a.Value, b.Value) }
+	if old.isArray() && slices.EqualFunc(old.inOrder(), made.inOrder(), sameRecord) {
+		tx.mine[name] = wasMine
+		return nil
+	}
+	tx.put(made, "")
+	return tx.deleted(old, made)
+}
+
+// deleted handles the records that refer to records of old, which now took the place of, if
+// that does not have them any more. Both may be nil.
+func (tx *Tx) deleted(old, now *collection) error {
+	var gone []element
+	for _, r := range old.inOrder() {
+		if now.valueAt(r.ID) == nil {
+			gone = append(gone, element{old.name, r.ID})
+		}
+	}
+	return tx.cascade(gone)
+}
+
+// removeField removes a top-level field.
+func (tx *Tx) removeField(op *operation, c *collection) error {
+	if op.condition != nil && c.kind != storage.Object {
+		return faultAt(storage.ErrShape, "/if", "%s is no object, and has no fields", op.collection)
+	}
+	if err := tx.checkIf(op, c.value); err != nil {
+		return err
+	}
+	tx.drop(op.collection)
+	return tx.deleted(c, nil)
+}
+
+// renameField gives a top-level field another name.
+func (tx *Tx) renameField(op *operation, c *collection) error {
+	if tx.snap.byName[op.to] != nil {
+		return faultAt(ErrMismatch, "/to", "there is a collection %s", op.to)
+	}
+	if at := tx.snap.schema.Declaration(op.collection, ""); at != "" {
+		return faultAt(storage.ErrInvalid, "/collection", "%s names %s: change the schema first", at, op.collection)
+	}
+	in, next := c.contents(), tx.snap.nextOf(op.collection, tx.snap)
+	in.Name = op.to
+	tx.drop(op.collection)
+	tx.replace(in, next)
+	now := tx.snap.byName[op.to]
+	rules := tx.snap.schema.Member(op.to)
+	if !now.isArray() {
+		faults := append(rules.CheckType(now.value), rules.For(false).Check(now.value, now.value, nil)...)
+		return placed(faultError(faults, nil, nil), func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
+	}
+	faults := rules.CheckType(jsontext.Value("[]"))
+	for _, r := range now.inOrder() {
+		found := append(rules.For(true).Check(r.Value, r.Value, nil), tx.taken(now, r.Value, r.ID, nil)...)
+		for _, f := range found {
+			faults = append(faults, inRecord(f, "/to", describe(op.to, r)))
+		}
+		if len(faults) >= maxFaults {
+			break
+		}
+	}
+	return faultError(faults, nil, nil)
+}
+
+// inRecord returns a fault in a record as one at a pointer into an operation on all records.
+func inRecord(f schema.Fault, pointer, record string) schema.Fault {
+	f.Detail = record + f.Pointer + ": " + f.Detail
+	f.Pointer = pointer
+	return f
+}
+
+// editAll renames or removes a field of all records of a collection, or of an object.
+func (tx *Tx) editAll(op *operation, c *collection) error {
+	name := op.collection
+	rules := tx.snap.schema.Member(name)
+	to := canonical(rules, []string{op.to})[0]
+	if at := tx.snap.schema.Declaration(name, op.field); at != "" {
+		return faultAt(storage.ErrInvalid, "/field", "%s names %s: change the schema first", at, op.field)
+	}
+	records := c.inOrder()
+	if !c.isArray() {
+		records = []*Record{{Value: c.value}}
+	} else if op.field == c.ids.member || to == c.ids.member {
+		return faultAt(storage.ErrShape, "/field", "%s is the id of the records, which cannot be changed", c.ids.member)
+	}
+	found, pointer := false, "/to"
+	if op.op == "unset" {
+		pointer = "/field"
+	}
+	var all FaultError
+	for _, r := range records {
+		value, has := withName(r.Value, op.field, to)
+		if !has {
+			continue
+		}
+		found = true
+		var err error
+		if _, taken := rawjson.Member(r.Value, to); op.op == "rename" && taken {
+			err = faultAt(ErrMismatch, pointer, "%s has a field %s", describe(name, r), to)
+		} else {
+			err = tx.moving(func(string) string { return pointer }, func() error {
+				_, err := tx.validateAndSet(name, r, value, []string{to}, nil, nil)
+				return placed(err, func(f schema.Fault) schema.Fault { return inRecord(f, pointer, describe(name, r)) })
+			})
+		}
+		if err := all.add(err); err != nil {
+			return err
+		}
+		if len(all.Faults) >= maxFaults {
+			break
+		}
+	}
+	if all.Kind != nil {
+		return &all
+	}
+	if !found {
+		return faultAt(storage.ErrNotFound, "/field", "nothing in %s has a field %s", name, rawjson.Shorten(op.field))
+	}
+	return nil
+}
+
+// withName returns an object with another name for a field or, if to is "", without the field.
+// It reports whether the object has the field.
+func withName(v jsontext.Value, field, to string) (_ jsontext.Value, has bool) {
+	if _, has := rawjson.Member(v, field); !has {
+		return v, false
+	}
+	out := []byte{'{'}
+	for quoted, value := range rawjson.Members(v) {
+		if !rawjson.NameIs(quoted, field) {
+			out = rawjson.AppendQuotedMember(out, quoted, value)
+		} else if to != "" {
+			out = rawjson.AppendMember(out, to, value)
+		}
+	}
+	return append(out, '}'), true
+}
