@@ -56,7 +56,7 @@ func TestAccessDetails(t *testing.T) {
 		{
 			request: "PATCH /posts/1", body: `[{"op":"test","path":"/password","value":1}]`,
 			headers: []string{"Content-Type", "application/JSON-Patch+json"}, programs: "PATCH /posts/1 409",
-			people: "PATCH /posts/1 409 The patch does not apply to what is stored. Nothing was changed. /0/value: …",
+			people: "PATCH /posts/1 409 The change does not apply to what is stored. Nothing was changed. /0/value: …",
 		},
 		{
 			request: "GET /posts", headers: []string{"Origin", "https://a.example"},

@@ -394,6 +394,31 @@ export interface components {
             changes: components["schemas"]["Changes"];
             collections?: components["schemas"]["ChangeCounts"];
         };
+        Transaction: {
+            /** @enum {string} */
+            op: "create" | "update" | "replace" | "delete" | "set" | "remove" | "rename" | "unset";
+            /** @description A collection, an object, or for set and remove any top-level field. */
+            collection: string;
+            /** @description Of update, replace and delete, unless it is an object. */
+            id?: string | number;
+            /** @description Of create, update and replace. */
+            record?: Record<string, never>;
+            /** @description Of update: fields that it removes. */
+            unset?: string[];
+            /** @description Fields that must have these values. null also stands for a missing one. */
+            if?: Record<string, never>;
+            /** @description Of set. */
+            value?: unknown;
+            /** @description Of rename and unset: the field of all records. */
+            field?: string;
+            /** @description Of rename: the new name. */
+            to?: string;
+        }[];
+        Transacted: {
+            rev: string;
+            /** @description One for each operation: what it has stored, or null. */
+            records: unknown[];
+        };
         GenerateRequest: {
             collections: {
                 [key: string]: number;
