@@ -446,7 +446,7 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 		tx.snap.with(old, "")
 	}
 	sameRecord := func(a, b *Record) bool { return a.ID == b.ID && bytes.Equal(a.Value, b.Value) }
-	if old.isArray() && slices.EqualFunc(old.inOrder(), made.inOrder(), sameRecord) {
+	if old.isArray() && slices.EqualFunc(old.recordList(), made.recordList(), sameRecord) {
 		tx.mine[name] = wasMine
 		return nil
 	}
@@ -458,7 +458,7 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 // that does not have them any more. Both may be nil.
 func (tx *Tx) deleted(old, now *collection) error {
 	var gone []element
-	for _, r := range old.inOrder() {
+	for _, r := range old.recordList() {
 		if now.valueAt(r.ID) == nil {
 			gone = append(gone, element{old.name, r.ID})
 		}
@@ -497,7 +497,7 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 		return placed(faultError(faults, nil, nil), func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
 	}
 	faults := rules.CheckType(jsontext.Value("[]"))
-	for _, r := range now.inOrder() {
+	for _, r := range now.recordList() {
 		found := append(rules.For(true).Check(r.Value, r.Value, nil), tx.taken(now, r.Value, r.ID, nil)...)
 		for _, f := range found {
 			faults = append(faults, inRecord(f, "/to", describe(op.to, r)))
@@ -524,7 +524,7 @@ func (tx *Tx) editAll(op *operation, c *collection) error {
 	if at := tx.snap.schema.Declaration(name, op.field); at != "" {
 		return faultAt(storage.ErrInvalid, "/field", "%s names %s: change the schema first", at, op.field)
 	}
-	records := c.inOrder()
+	records := c.recordList()
 	if !c.isArray() {
 		records = []*Record{{Value: c.value}}
 	} else if op.field == c.ids.member || to == c.ids.member {
