@@ -88,7 +88,7 @@ func runDoc(t *testing.T, name, text string) {
 		}
 		fmt.Fprintf(&script, "%s\nprintf '%s'\n", command, `\036`)
 	}
-	out, err := shell(dir, env, script.String())
+	out, err := shell(dir, append(env, "PICKUP_PORT=0"), script.String()) // port 3000 may be in use
 	if err != nil {
 		t.Errorf("bash: %v", err)
 	}
