@@ -17,7 +17,7 @@ import (
 	"pickup/internal/schema"
 )
 
-// open opens a database with rules, "" for none, and returns its file, too.
+// open opens a database with the given rules, or without rules, and returns the path of the file.
 func open(t testing.TB, data, rules string) (*database.DB, string) {
 	path := filepath.Join(t.TempDir(), "db.json")
 	if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
@@ -69,8 +69,8 @@ func read(t testing.TB, file string) string {
 	return string(text)
 }
 
-// TestMake makes records of databases with and without rules: they are valid, refer to records
-// that exist, are the same for the same seed, and an undo leaves the bytes as they were.
+// TestMake makes records for databases with and without rules. The records are valid, refer to
+// existing records, and are the same for the same seed. An undo restores the bytes of the file.
 func TestMake(t *testing.T) {
 	sample, rules := read(t, "../../db.json"), read(t, "../../db.schema.json")
 	starter, starterRules := read(t, "../../cmd/pickup/starter/db.json"), read(t, "../../cmd/pickup/starter/db.schema.json")
@@ -134,8 +134,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestMakeTree makes records that refer to their own collection: to records made before them in
-// the same run, in a collection that was empty, too.
+// TestMakeTree makes records that refer to earlier records of the same collection, also if the
+// collection was empty before.
 func TestMakeTree(t *testing.T) {
 	db, _ := open(t, `{"folders": []}`, `{"properties": {"folders": {"type": "array", "items": {"properties": {
 		"id": {"type": "string"}, "name": {"type": "string"}, "parentId": {"type": "string", "x-ref": "folders"}}}}}}`)

@@ -11,22 +11,22 @@ import (
 	"pickup/internal/schema"
 )
 
-// within returns rules by which the values of a field are described by a schema.
+// within returns rules with the given schema for the values of a field.
 func within(s string) string {
 	// References lead into the file, so the schema has a place of its own there.
 	moved := strings.NewReplacer(`"$ref": "#"`, `"$ref": "#/$defs/of"`, `"$ref": "#/`, `"$ref": "#/$defs/of/`, `"$ref":"#"`, `"$ref":"#/$defs/of"`, `"$ref":"#/`, `"$ref":"#/$defs/of/`).Replace(s)
 	return `{"properties":{"xs":{"items":{"type":"object","required":["v"],"properties":{"v":{"$ref":"#/$defs/of"}}}}},"$defs":{"of":` + moved + `}}`
 }
 
-// TestSuite makes values of the schemas of the test suite of JSON Schema, and of schemas that
-// people have written. What is made is valid, and what cannot be made says so.
+// TestSuite makes values for the schemas of the test suite of JSON Schema, and for schemas written
+// by people. Each value is valid, or an error says why there is no value.
 func TestSuite(t *testing.T) {
 	for file, least := range map[string]int{"suite": 281, "schemastore": 20} {
 		t.Run(file, func(t *testing.T) { testSchemas(t, read(t, "testdata/"+file+".jsonl"), least) })
 	}
 }
 
-// testSchemas makes records of schemas, one on a line, at least of so many.
+// testSchemas makes records for schemas, one schema on a line.
 func testSchemas(t *testing.T, lines string, least int) {
 	made, refused, unusable := 0, []string(nil), []string(nil)
 	for line := range strings.Lines(lines) {

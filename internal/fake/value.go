@@ -15,29 +15,31 @@ import (
 	"pickup/internal/rawjson"
 )
 
-const deepest = 6 // level with optional values; required ones end soon after it
+const deepest = 6 // level with optional values; required values end soon after it
 
 // object makes an object. At level 0 it is the record.
-func (g *generator) object(p *place, level int) jsontext.Value {
+func (g *generator) object(m *fieldModel, level int) jsontext.Value {
 	var names []string
 	var values []jsontext.Value
-	for _, f := range p.fields {
+	for _, f := range m.fields {
 		var v jsontext.Value
 		g.open(f)
 		if level == 0 {
-			v = g.member(f)
-		} else if f.required || level < deepest && g.includes(p, f) {
+			v = g.recordField(f)
+		} else if f.required || level < deepest && g.includes(m, f) {
 			v = g.value(f, level+1)
 		}
 		if v != nil {
-			names, values = append(names, f.name), append(values, v)
+			names = append(names, f.name)
+			values = append(values, v)
 		}
 	}
 	out := []byte("{")
 	for i, name := range names {
 		for _, period := range periods {
-			begin := strings.Replace(strings.ToLower(name), period[1], period[0], 1)
-			if j := slices.IndexFunc(names, func(n string) bool { return strings.ToLower(n) == begin }); j >= 0 && j != i {
+			start := strings.Replace(strings.ToLower(name), period[1], period[0], 1)
+			j := slices.IndexFunc(names, func(n string) bool { return strings.ToLower(n) == start })
+			if j >= 0 && j != i {
 				values[i] = g.after(values[j], values[i])
 			}
 		}
@@ -47,64 +49,81 @@ func (g *generator) object(p *place, level int) jsontext.Value {
 }
 
 // value makes a value.
-func (g *generator) value(p *place, level int) jsontext.Value {
-	known, kind := g.known(g.open(p), ""), "string"
-	isNumber := known.Kind() == '0'
+func (g *generator) value(m *fieldModel, level int) jsontext.Value {
+	known := g.known(g.open(m), "")
 	switch {
 	case level > deepest+2:
 		return jsontext.Value("null")
-	case isOneOf(known, p.enum) && g.IntN(5) > 0 || known.Kind() == 'n' && p.enum == nil && (p.types == nil || p.allows("null")):
+	case isOneOf(known, m.enum) && g.IntN(5) > 0:
 		return known
-	case len(p.enum) > 0:
-		return pick(g, p.enum)
-	case len(p.types) > 0:
-		kind = p.types[0]
-		if kind == "null" || isNumber && p.allows("number") {
-			kind = p.types[len(p.types)-1]
-		}
-	case p.fields != nil:
-		kind = "object"
-	case p.element != nil:
-		kind = "array"
-	case p.multiple > 0 || p.least > math.Inf(-1) || p.most < math.Inf(1) || isNumber:
-		kind = "number"
+	case known.Kind() == 'n' && m.enum == nil && (m.types == nil || m.allows("null")):
+		return known
+	case len(m.enum) > 0:
+		return pick(g, m.enum)
 	}
-	switch kind {
+	switch kind := m.kind(known); kind {
 	case "null":
 		return jsontext.Value("null")
 	case "boolean":
-		if v := g.known(p, "tf"); v != nil {
+		if v := g.known(m, "tf"); v != nil {
 			return v
 		}
 		return strconv.AppendBool(nil, g.IntN(2) == 0)
 	case "integer", "number":
-		return g.number(p, kind == "integer")
+		return g.number(m, kind == "integer")
 	case "array":
-		return g.array(p, level)
+		return g.array(m, level)
 	case "object":
-		return g.object(p, level)
+		return g.object(m, level)
 	}
-	return quote(g.text(p))
+	return quote(g.text(m))
 }
 
-// known returns a value that a record has, of one of the kinds unless that is "", or nil.
-func (g *generator) known(p *place, kinds string) jsontext.Value {
-	for try := 0; len(g.samples) > 0 && try < tries; try++ {
-		if v := p.sample(); v != nil && (kinds == "" || strings.IndexByte(kinds, byte(v.Kind())) >= 0) {
+// kind returns the type of the value to make. known is the value in some record, or nil.
+func (m *fieldModel) kind(known jsontext.Value) string {
+	isNumber := known.Kind() == '0'
+	if n := len(m.types); n > 0 {
+		if m.types[0] == "null" || isNumber && m.allows("number") {
+			return m.types[n-1]
+		}
+		return m.types[0]
+	}
+	switch {
+	case m.fields != nil:
+		return "object"
+	case m.element != nil:
+		return "array"
+	case isNumber, m.multiple > 0, !math.IsInf(m.minimum, 0), !math.IsInf(m.maximum, 0):
+		return "number"
+	}
+	return "string"
+}
+
+// known returns the value in some record, or nil. kinds are the kinds of JSON values to
+// accept; "" means all.
+func (g *generator) known(m *fieldModel, kinds string) jsontext.Value {
+	if len(g.samples) == 0 {
+		return nil
+	}
+	for range tries {
+		v := m.sample()
+		if v != nil && (kinds == "" || strings.IndexByte(kinds, byte(v.Kind())) >= 0) {
 			return v
 		}
 	}
 	return nil
 }
 
-func (g *generator) array(p *place, level int) jsontext.Value {
-	n, who, list := p.shortest, g.who, []jsontext.Value(nil)
-	if p.element != nil && level < deepest {
+func (g *generator) array(m *fieldModel, level int) jsontext.Value {
+	n := m.shortest
+	if m.element != nil && level < deepest {
 		n += g.IntN(4)
 	}
-	for try := 0; len(list) < min(n, p.longest) && try < n+tries; try++ {
-		g.who = nil
-		if v := g.value(p.items(g), level+1); !p.distinct || !isOneOf(v, list) {
+	who := g.who
+	var list []jsontext.Value
+	for try := 0; len(list) < min(n, m.longest) && try < n+tries; try++ {
+		g.who = nil // each element is about another person
+		if v := g.value(m.items(g), level+1); !m.distinct || !isOneOf(v, list) {
 			list = append(list, v)
 		}
 	}
@@ -112,22 +131,10 @@ func (g *generator) array(p *place, level int) jsontext.Value {
 	return array(list)
 }
 
-// number makes a number within the bounds, like the numbers of other records, or as the name suggests.
-func (g *generator) number(p *place, integer bool) jsontext.Value {
-	low, high, decimals := 0.0, 1000.0, 2
-	fmt.Sscanf(g.fill(p.hint), "#%g %g %d", &low, &high, &decimals) // or else it says nothing of numbers
-	if a, b := g.known(p, "0"), g.known(p, "0"); a != nil && b != nil {
-		_, fraction, _ := strings.Cut(string(a), ".")
-		low, high, decimals = min(float(a), float(b)), max(float(a), float(b)), min(len(fraction), 9)
-	}
-	low = max(low, p.least)
-	if low > p.most { // the schema knows better
-		low = max(p.least, p.most-100)
-	}
-	high = min(high, p.most)
-	if high < low {
-		high = min(low+100, p.most)
-	}
+// number makes a number within the bounds, like the numbers of other records, or as the name
+// suggests.
+func (g *generator) number(m *fieldModel, integer bool) jsontext.Value {
+	low, high, decimals := g.numberRange(m)
 	unit := math.Pow10(-decimals)
 	for ; high > low && unit > (high-low)/2 && decimals < 9; decimals++ {
 		unit /= 10
@@ -135,8 +142,8 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 	if integer {
 		unit, decimals = 1, 0
 	}
-	if p.multiple > 0 && (!integer || p.multiple == math.Trunc(p.multiple)) {
-		unit, decimals = p.multiple, -1
+	if m.multiple > 0 && (!integer || m.multiple == math.Trunc(m.multiple)) {
+		unit, decimals = m.multiple, -1
 	}
 	at := func(k float64) jsontext.Value { return strconv.AppendFloat(nil, k*unit, 'f', decimals, 64) }
 	first, last := math.Floor(low/unit), math.Ceil(high/unit)
@@ -149,39 +156,78 @@ func (g *generator) number(p *place, integer bool) jsontext.Value {
 	return at(first + math.Floor(g.Float64()*max(last-first+1, 1)))
 }
 
+// numberRange returns the bounds and the number of decimals of a number.
+func (g *generator) numberRange(m *fieldModel) (low, high float64, decimals int) {
+	high, decimals = 1000, 2
+	fmt.Sscanf(g.fill(m.hint), "#%g %g %d", &low, &high, &decimals) // fails if the hint is not for numbers
+	if a, b := g.known(m, "0"), g.known(m, "0"); a != nil && b != nil {
+		low = min(float(a), float(b))
+		high = max(float(a), float(b))
+		_, fraction, _ := strings.Cut(string(a), ".")
+		decimals = min(len(fraction), 9)
+	}
+	// The schema decides.
+	low = max(low, m.minimum)
+	if low > m.maximum {
+		low = max(m.minimum, m.maximum-100)
+	}
+	high = min(high, m.maximum)
+	if high < low {
+		high = min(low+100, m.maximum)
+	}
+	return low, high, decimals
+}
+
 // text makes a string.
-func (g *generator) text(p *place) string {
-	named, known := func() string { return g.expand(p.hint) }, func() string { return textOf(g.known(p, `"`)) }
-	if strings.HasPrefix(p.hint, "{Words}") { // the records know better
+func (g *generator) text(m *fieldModel) string {
+	named := func() string { return g.expand(m.hint) }
+	known := func() string { return textOf(g.known(m, `"`)) }
+	if strings.HasPrefix(m.hint, "{Words}") { // records show more than such a name
 		named, known = known, named
 	}
-	for _, way := range []func() string{func() string { return g.time(p) }, func() string { return g.expand(p.form) }, named, known,
-		func() string { return g.match(p.pattern) }, func() string { return textOf(pick(g, p.examples)) }, func() string { return g.words(1+g.IntN(3), false) }} {
+	for _, make := range []func() string{
+		func() string { return g.time(m) },
+		func() string { return g.expand(m.formatHint) },
+		named,
+		known,
+		func() string { return g.match(m.pattern) },
+		func() string { return textOf(pick(g, m.examples)) },
+		func() string { return g.words(1+g.IntN(3), false) },
+	} {
 		for range tries {
-			s := way()
-			if n := utf8.RuneCountInString(s); s == "" {
+			s := make()
+			if s == "" {
 				break
-			} else if n >= p.shortest && n <= p.longest && !slices.ContainsFunc(p.patterns, func(re *regexp.Regexp) bool { return !re.MatchString(s) }) {
+			}
+			if m.fits(s) {
 				return s
 			}
 		}
 	}
-	if p.pattern != "" { // the length is wrong then, and the rule says so
-		return g.match(p.pattern)
+	if m.pattern != "" { // the length is wrong, and the fault will say so
+		return g.match(m.pattern)
 	}
-	s := g.words(1+p.shortest/2, false) // each has more than two letters, with the space
-	return strings.ReplaceAll(s[:min(len(s), max(p.shortest, min(p.longest, 20)))], " ", "-")
+	s := g.words(1+m.shortest/2, false) // each word has at least two letters, with the space
+	return strings.ReplaceAll(s[:min(len(s), max(m.shortest, min(m.longest, 20)))], " ", "-")
 }
 
-// match returns a string that an expression matches, apart from its assertions.
+// fits reports whether s has a valid length and matches the patterns.
+func (m *fieldModel) fits(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= m.shortest && n <= m.longest &&
+		!slices.ContainsFunc(m.patterns, func(re *regexp.Regexp) bool { return !re.MatchString(s) })
+}
+
+// match returns a string that matches the expression. It ignores assertions.
 func (g *generator) match(expression string) string {
-	re, _ := syntax.Parse(expression, syntax.Perl) // it was compiled before, or is a hint
-	return g.walk(re)
+	re, _ := syntax.Parse(expression, syntax.Perl) // a hint, or compiled before
+	return g.matchSyntax(re)
 }
 
-func (g *generator) walk(re *syntax.Regexp) string {
+func (g *generator) matchSyntax(re *syntax.Regexp) string {
 	var b []byte
-	least, most, subs := 1, 1, re.Sub
+	least, most := 1, 1
+	subs := re.Sub
 	switch re.Op {
 	case syntax.OpLiteral:
 		b = append(b, string(re.Rune)...)
@@ -205,13 +251,13 @@ func (g *generator) walk(re *syntax.Regexp) string {
 	}
 	for range least + g.IntN(most-least+1) {
 		for _, sub := range subs {
-			b = append(b, g.walk(sub)...)
+			b = append(b, g.matchSyntax(sub)...)
 		}
 	}
 	return string(b)
 }
 
-// letter returns a character of ranges, a letter or a digit if they have one.
+// letter returns a character in ranges, if possible a letter or a digit.
 func (g *generator) letter(ranges []rune) rune {
 	for range 10 * tries {
 		c := rune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[g.IntN(62)])
@@ -233,13 +279,13 @@ func array(values []jsontext.Value) jsontext.Value {
 	return append(out, ']')
 }
 
-// float returns a number; one that is too large is infinite.
+// float returns a number. It returns infinity for a number that is too large.
 func float(v jsontext.Value) float64 {
 	f, _ := strconv.ParseFloat(string(v), 64)
 	return f
 }
 
-// textOf returns the text of a string, "" for nil.
+// textOf returns the text of a string, or "".
 func textOf(v jsontext.Value) string {
 	text, _ := rawjson.Text(v)
 	return text
@@ -247,10 +293,10 @@ func textOf(v jsontext.Value) string {
 
 func quote(s string) jsontext.Value { return rawjson.AppendQuote(nil, s) }
 
-// pick returns one of a list, the zero value of none.
-func pick[T any](g *generator, list []T) (one T) {
+// pick returns a random item of list, or the zero value if list is empty.
+func pick[T any](g *generator, list []T) (item T) {
 	if len(list) > 0 {
-		one = list[g.IntN(len(list))]
+		item = list[g.IntN(len(list))]
 	}
-	return one
+	return item
 }

@@ -22,16 +22,17 @@ func section(heading string) []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// hints are what the words of names, and formats, suggest. A word counts anywhere in a name,
-// with a hyphen at its end only, and two together as the whole name. A string is made of a
-// regular expression with placeholders, a number of # with its bounds and decimals, and a
-// time of @ with the days around now. Nothing leads to a real person: the domains, addresses
-// and telephone numbers are reserved for examples.
+// hints map words in the names of fields, and formats, to values. Each line lists words, then
+// the form of the values. A word counts anywhere in a name, and with a hyphen only at the end; a
+// compound of two words must be the whole name. A regular expression with placeholders is for
+// strings, # with bounds and decimals for numbers, and @ with days around now for times.
+// Nothing leads to a real person: the domains, addresses and telephone numbers are reserved
+// for examples.
 var hints = section("hints")
 
 const person = "{First} {Last}"
 
-// people are the words for somebody who has a name.
+// people are the words for a person.
 var people = section("people")
 
 var (
@@ -39,11 +40,12 @@ var (
 	placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
 )
 
-// hintOf returns the hint for the name of a field or for a format, or "". owner is
-// the name of what has the field.
+// hintOf returns the hint for a format or for the name of a field, or "". owner is the
+// singular of the collection, or the name of the outer field.
 func hintOf(name, owner string) string {
 	words := append(strings.Fields(strings.ToLower(strings.Join(word.FindAllString(name, -1), " "))), "")
-	joined, last := strings.Join(words, ""), words[max(len(words)-2, 0)]
+	joined := strings.Join(words, "")
+	last := words[max(len(words)-2, 0)]
 	isPerson := func(w string) bool { return slices.Contains(people, w) }
 	for _, hint := range hints {
 		names, form, _ := strings.Cut(hint, " = ")
@@ -63,7 +65,7 @@ func hintOf(name, owner string) string {
 	return ""
 }
 
-// expand makes a string of a hint, "" if it is for numbers or times.
+// expand makes a string from a hint. It returns "" if the hint is for numbers or times.
 func (g *generator) expand(hint string) string {
 	if hint == "" || hint[0] == '@' || hint[0] == '#' {
 		return ""
@@ -83,30 +85,45 @@ func (g *generator) fill(text string) string {
 			return pick(g, streets)
 		}
 		if g.who == nil {
-			first, last, city := pick(g, firstNames), pick(g, lastNames), strings.Split(pick(g, cities), "|")
-			digits := strconv.Itoa(100 + g.IntN(900))
-			g.who = map[string]string{"{First}": first, "{Last}": last, "{first}": strings.ToLower(first), "{last}": strings.ToLower(last),
-				"{City}": city[0], "{Country}": city[1], "{lat}": city[2] + digits, "{lon}": city[3] + digits}
+			g.who = g.somebody()
 		}
 		return g.who[name]
 	})
 }
 
-// layouts are the layouts of formats.
-var layouts = map[string]string{"date-time": time.RFC3339, "iso-date-time": time.RFC3339, "date": time.DateOnly, "time": "15:04:05Z"}
+// somebody returns a person and a city, by placeholder.
+func (g *generator) somebody() map[string]string {
+	first, last := pick(g, firstNames), pick(g, lastNames)
+	city := strings.Split(pick(g, cities), "|")
+	digits := strconv.Itoa(100 + g.IntN(900))
+	return map[string]string{
+		"{First}": first, "{first}": strings.ToLower(first),
+		"{Last}": last, "{last}": strings.ToLower(last),
+		"{City}": city[0], "{Country}": city[1],
+		"{lat}": city[2] + digits, "{lon}": city[3] + digits,
+	}
+}
 
-// time returns a time between two that records have, or within the days of the hint. It
-// has the layout of the records or of the format, and is "" if neither is known.
-func (g *generator) time(p *place) string {
-	from, layout := parseTime(g.known(p, `"`))
-	to, other := parseTime(g.known(p, `"`))
+// layouts are the layouts of formats.
+var layouts = map[string]string{
+	"date-time":     time.RFC3339,
+	"iso-date-time": time.RFC3339,
+	"date":          time.DateOnly,
+	"time":          "15:04:05Z",
+}
+
+// time returns a time between the times of two records, or within the days of the hint, in the
+// layout of the records or of the format. It returns "" if no layout is known.
+func (g *generator) time(m *fieldModel) string {
+	from, layout := parseTime(g.known(m, `"`))
+	to, other := parseTime(g.known(m, `"`))
 	if layout == "" || other == "" {
 		first, last := -30, 30
-		n, _ := fmt.Sscanf(p.hint, "@%d %d", &first, &last)
-		layout = layouts[p.format]
-		if layout == "" && n == 2 && p.form == "" {
+		n, _ := fmt.Sscanf(m.hint, "@%d %d", &first, &last)
+		layout = layouts[m.format]
+		if layout == "" && n == 2 && m.formatHint == "" {
 			layout = time.RFC3339
-			if last < -30 || strings.HasSuffix(strings.ToLower(p.name), "date") {
+			if last < -30 || strings.HasSuffix(strings.ToLower(m.name), "date") {
 				layout = time.DateOnly
 			}
 		}
@@ -119,10 +136,12 @@ func (g *generator) time(p *place) string {
 	return from.Add(time.Duration(g.Int64N(int64(to.Sub(from)/step)+1)) * step).Format(layout)
 }
 
-// parseTime parses a string as a time. The layout is "" if it is not one.
-func parseTime(v jsontext.Value) (time.Time, string) {
+// parseTime parses a string as a time. It returns an empty layout for other strings.
+func parseTime(v jsontext.Value) (_ time.Time, layout string) {
 	text := textOf(v)
-	for _, layout := range []string{"2006-01-02T15:04:05.000Z07:00", time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
+	for _, layout := range []string{
+		"2006-01-02T15:04:05.000Z07:00", time.RFC3339, "2006-01-02T15:04:05", time.DateOnly,
+	} {
 		if len(text) < 10 || text[4] != '-' || strings.Contains(layout, ".") != strings.Contains(text, ".") {
 			continue
 		}
@@ -133,11 +152,14 @@ func parseTime(v jsontext.Value) (time.Time, string) {
 	return time.Time{}, ""
 }
 
-// periods are parts of the names of two fields; the second field is later or more.
-var periods = [][2]string{{"start", "end"}, {"from", "to"}, {"begin", "end"}, {"pickup", "dropoff"}, {"departure", "arrival"},
-	{"checkin", "checkout"}, {"opened", "closed"}, {"created", "updated"}, {"min", "max"}}
+// periods are parts of the names of two fields. The second field must be later, or greater.
+var periods = [][2]string{
+	{"start", "end"}, {"from", "to"}, {"begin", "end"}, {"pickup", "dropoff"}, {"departure", "arrival"},
+	{"checkin", "checkout"}, {"opened", "closed"}, {"created", "updated"}, {"min", "max"},
+}
 
-// after returns the end of a period, or another one if it is not after the start and within a day.
+// after returns the end of a period: to if possible, otherwise a value soon after from. Times
+// must be less than a day apart.
 func (g *generator) after(from, to jsontext.Value) jsontext.Value {
 	start, layout := parseTime(from)
 	end, other := parseTime(to)
@@ -170,5 +192,5 @@ var (
 	adjectives = section("adjectives")
 	nouns      = section("nouns")
 	streets    = section("streets")
-	cities     = section("cities") // with their countries, latitudes and longitudes
+	cities     = section("cities") // with countries, latitudes and longitudes
 )
