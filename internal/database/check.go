@@ -24,7 +24,9 @@ type Violation struct {
 
 // Check returns everything in the database that breaks a rule. Dangling references
 // are violations, and so are repeated values of unique fields.
-func (s *Snapshot) Check() []Violation { return s.check(nil) }
+func (s *Snapshot) Check() []Violation {
+	return s.check(nil)
+}
 
 // check is Check without the faults in elements for which except, if not nil, reports true.
 func (s *Snapshot) check(except func(collection string, r *Record, pointer string) bool) []Violation {

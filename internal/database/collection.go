@@ -127,7 +127,9 @@ func whole(name string, value jsontext.Value, o conventions) *collection {
 	return newCollection(in, 0, o, nil, false)
 }
 
-func (c *collection) isArray() bool { return c != nil && c.kind == storage.Array }
+func (c *collection) isArray() bool {
+	return c != nil && c.kind == storage.Array
+}
 
 // clone returns a copy that may be changed.
 func (c *collection) clone() *collection {

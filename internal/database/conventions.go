@@ -22,7 +22,9 @@ type conventions struct {
 
 // KeyOf returns the field by which records refer to one whose collection has this
 // singular, without a schema.
-func (o conventions) KeyOf(singular string) string { return singular + cmp.Or(o.suffix, "Id") }
+func (o conventions) KeyOf(singular string) string {
+	return singular + cmp.Or(o.suffix, "Id")
+}
 
 // IDMember returns the name of the field with the ids of a collection's records.
 func (o conventions) IDMember(collection string) string {

@@ -110,7 +110,8 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	}
 	if db.shared != nil {
 		db.run = b.Origin
-		if conv = conv.under(b); conv.stored.err == nil {
+		conv = conv.under(b)
+		if conv.stored.err == nil {
 			if err := s.KeyBy(conv.IDMember); err != nil {
 				return nil, err
 			}
@@ -124,11 +125,15 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 }
 
 // Snapshot returns the current state of the database, which is durable.
-func (db *DB) Snapshot() *Snapshot { return db.now.Load() }
+func (db *DB) Snapshot() *Snapshot {
+	return db.now.Load()
+}
 
 // Baseline returns the contents at the start or at the latest external edit,
 // whichever is later.
-func (db *DB) Baseline() *Snapshot { return db.baseline.Load() }
+func (db *DB) Baseline() *Snapshot {
+	return db.baseline.Load()
+}
 
 // KeepSnapshot keeps the present state under a name, in place of the snapshot
 // that has the name. check is called with that one, or with nil, and may refuse.
@@ -157,7 +162,9 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 }
 
 // Schema returns the rules, or nil if there are none.
-func (db *DB) Schema() *schema.Schema { return db.Snapshot().Schema() }
+func (db *DB) Schema() *schema.Schema {
+	return db.Snapshot().Schema()
+}
 
 // Update changes the database. It returns when the change is durable, visible
 // and in the history, with the first snapshot that has it. The snapshot's Rev
@@ -291,7 +298,8 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 	switch {
 	case n > 1 && (errors.Is(err, storage.ErrTooLarge) || db.shared == nil && (errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrBroken))): // each may be possible alone
 		half := n / 2
-		if n = db.commit(ctx, group[:half]); n == half {
+		n = db.commit(ctx, group[:half])
+		if n == half {
 			n += db.commit(ctx, group[half:])
 		}
 	case err != nil && db.shared != nil:
@@ -487,4 +495,6 @@ func WithRequest(ctx context.Context, id string) context.Context {
 }
 
 // SetBaseline makes s, a snapshot of db, its baseline.
-func (db *DB) SetBaseline(s *Snapshot) { db.baseline.Store(s) }
+func (db *DB) SetBaseline(s *Snapshot) {
+	db.baseline.Store(s)
+}

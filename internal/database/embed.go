@@ -71,7 +71,8 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 			dst = dst[:mark]
 			continue
 		}
-		if b.size += len(dst) - mark; b.size > maxEmbedded {
+		b.size += len(dst) - mark
+		if b.size > maxEmbedded {
 			return dst, &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("an answer holds at most %d MiB of embedded records: ask for a page", maxEmbedded>>20)}
 		}
 		if _, has := rawjson.Member(v, e.Name); has {

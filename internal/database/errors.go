@@ -29,7 +29,9 @@ type FaultError struct {
 	Faults []schema.Fault
 }
 
-func (e *FaultError) Unwrap() error { return e.Kind }
+func (e *FaultError) Unwrap() error {
+	return e.Kind
+}
 
 func (e *FaultError) Error() string {
 	s := make([]string, len(e.Faults))
@@ -52,7 +54,9 @@ type Conflict struct {
 	Fields     []string // that both sides have changed; nil: the element as a whole
 }
 
-func (e *ConflictError) Error() string { return e.Detail }
+func (e *ConflictError) Error() string {
+	return e.Detail
+}
 
 // refusePatch returns the error for a malformed patch; at is a pointer into it.
 func refusePatch(at, detail string) error {
@@ -79,7 +83,8 @@ func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	if len(faults) == 0 {
 		kind = ErrExists
 	}
-	if faults = append(faults, taken...); len(faults) == 0 {
+	faults = append(faults, taken...)
+	if len(faults) == 0 {
 		return nil
 	}
 	return placed(&FaultError{Kind: kind, Faults: faults}, func(f schema.Fault) schema.Fault { return renamed(f, sent) })

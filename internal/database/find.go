@@ -61,7 +61,8 @@ func (c *collection) slice(from, to int) []*Record {
 	}
 	records := make([]*Record, 0, to-from)
 	for _, r := range c.records.From(c.records.Nth(from)) {
-		if records = append(records, r); len(records) == to-from {
+		records = append(records, r)
+		if len(records) == to-from {
 			break
 		}
 	}
@@ -74,7 +75,9 @@ type names struct {
 	collection string
 }
 
-func (n names) Has(name string) bool { return n.snap.Occurs(n.collection, name) }
+func (n names) Has(name string) bool {
+	return n.snap.Occurs(n.collection, name)
+}
 func (n names) Alias(name string) (string, bool) {
 	canonical, ok := n.snap.schema.Member(n.collection).Aliases[name]
 	return canonical, ok
@@ -155,14 +158,16 @@ func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCo
 			if v.Kind() == '"' {
 				text = rawjson.UnquoteBytes(v)
 			}
-			if folded = query.AppendFolded(folded[:0], text); !bytes.Contains(folded, wanted) {
+			folded = query.AppendFolded(folded[:0], text)
+			if !bytes.Contains(folded, wanted) {
 				return
 			}
 		}
 		key := query.EqualityKeys(v)[0]
 		i, ok := byKey[key]
 		if !ok {
-			if i = len(entries); i == maxDifferent {
+			i = len(entries)
+			if i == maxDifferent {
 				return
 			}
 			byKey[key], entries = i, append(entries, entry{ValueCount: ValueCount{Value: v}})

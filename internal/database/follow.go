@@ -183,12 +183,16 @@ func (db *DB) Shown(rev storage.Rev) bool {
 }
 
 // History returns all revisions that are kept, oldest first.
-func (db *DB) History() []*Revision { return db.history.list() }
+func (db *DB) History() []*Revision {
+	return db.history.list()
+}
 
 // Run returns a random identifier of this DB. Revisions are unique only within it:
 // after a restart the same number is another state. If the store is shared, Run is
 // the name of the database in it, the same for all who use it.
-func (db *DB) Run() string { return db.run }
+func (db *DB) Run() string {
+	return db.run
+}
 
 // Err returns the error of the latest attempt of Follow to read the store, nil if
 // it succeeded. After an error, Snapshot returns the last valid state. Rules of a
@@ -213,11 +217,15 @@ func (db *DB) setErr(err error) {
 
 // Wake wakes the followers although there is no new revision: something else that they
 // report has changed.
-func (db *DB) Wake() { db.history.wake() }
+func (db *DB) Wake() {
+	db.history.wake()
+}
 
 // Edits returns the edits by hand that have undone acknowledged writes and are kept,
 // oldest first, unless that was put back or dismissed.
-func (db *DB) Edits() []Edit { return db.edits.open() }
+func (db *DB) Edits() []Edit {
+	return db.edits.open()
+}
 
 // DismissEdit removes an edit from Edits, and reports whether it was there. It can
 // still be undone while it is kept.

@@ -20,7 +20,9 @@ type idStats struct {
 }
 
 // integers returns the number of ids that new integers would be like.
-func (c *idStats) integers() int { return c.numbers + c.strings }
+func (c *idStats) integers() int {
+	return c.numbers + c.strings
+}
 
 // count adds by, 1 or -1, to the counter for r's id.
 func (c *idStats) count(r *Record, by int) {
@@ -47,7 +49,9 @@ func (c *idStats) join(o idStats) {
 }
 
 // inherit adds the greatest number of earlier ids.
-func (c *idStats) inherit(old idStats) { c.high = max(c.high, old.high) }
+func (c *idStats) inherit(old idStats) {
+	c.high = max(c.high, old.high)
+}
 
 // kind returns the counter for r's id, a new one if r has no usable id.
 func (c *idStats) kind(r *Record) *int {
@@ -96,4 +100,6 @@ func spelled(kind schema.IDKind, id string) string {
 }
 
 // integer reports whether s is an integer without leading zeros.
-func integer(s string) bool { return rawjson.IsIndex(strings.TrimPrefix(s, "-")) }
+func integer(s string) bool {
+	return rawjson.IsIndex(strings.TrimPrefix(s, "-"))
+}

@@ -51,7 +51,9 @@ func shortKey(key string) string {
 }
 
 // keyAt returns an index key that ends with the slot of r.
-func keyAt(key []byte, r *Record) string { return string(binary.BigEndian.AppendUint64(key, r.seq)) }
+func keyAt(key []byte, r *Record) string {
+	return string(binary.BigEndian.AppendUint64(key, r.seq))
+}
 
 // recordAt returns the record of an index key.
 func recordAt(records *ordered.Map[*Record], key string) *Record {
@@ -196,7 +198,9 @@ func (ix *index) find(records *ordered.Map[*Record], keys []string, most int) (f
 	return found, true
 }
 
-func bySeq(a, b *Record) int { return cmp.Compare(a.seq, b.seq) }
+func bySeq(a, b *Record) int {
+	return cmp.Compare(a.seq, b.seq)
+}
 
 // between returns the records of a selection by one field whose values are in a span, in the
 // order of the collection. It reports false if there are more than most records.
@@ -256,7 +260,11 @@ func (ix *index) page(records *ordered.Map[*Record], from, to int) (page []*Reco
 }
 
 // orderOf returns an index key without the slot.
-func orderOf(key string) string { return key[:len(key)-8] }
+func orderOf(key string) string {
+	return key[:len(key)-8]
+}
 
 // isCut reports whether a key may have only the start of an order key.
-func isCut(key string) bool { return len(key) == query.OrderKeyLen+8 }
+func isCut(key string) bool {
+	return len(key) == query.OrderKeyLen+8
+}

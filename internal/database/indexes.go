@@ -71,7 +71,9 @@ func newIndexes(records *ordered.Map[*Record]) *indexes {
 }
 
 // fork returns indexes for a fork of the collection that x indexes.
-func (x *indexes) fork() *indexes { return &indexes{base: x, records: x.records, asked: x.asked} }
+func (x *indexes) fork() *indexes {
+	return &indexes{base: x, records: x.records, asked: x.asked}
+}
 
 // clone returns a copy for a copy of the records.
 func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {

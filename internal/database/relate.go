@@ -103,7 +103,8 @@ func (s *Snapshot) Relations(most int) (all []Relation) {
 			for quoted := range rawjson.Members(r.Value) {
 				names[rawjson.Unquote(quoted)] = true
 			}
-			if n++; n == most {
+			n++
+			if n == most {
 				break
 			}
 		}

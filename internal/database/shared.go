@@ -251,14 +251,17 @@ func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
 		return l.rev, l.err
 	}
 	l.began = time.Now()
-	if l.rev, l.err = db.shared.Latest(ctx); ctx.Err() != nil {
+	l.rev, l.err = db.shared.Latest(ctx)
+	if ctx.Err() != nil {
 		l.began = time.Time{} // the error is for this caller alone
 	}
 	return l.rev, l.err
 }
 
 // Shared reports whether others may change the database, through its store.
-func (db *DB) Shared() bool { return db.shared != nil }
+func (db *DB) Shared() bool {
+	return db.shared != nil
+}
 
 // Age returns for how long it has not been known that no one has overtaken the
 // current state, 0 if the store is not shared.

@@ -30,7 +30,9 @@ type Snapshot struct {
 }
 
 // Rev returns the revision of s.
-func (s *Snapshot) Rev() storage.Rev { return s.rev }
+func (s *Snapshot) Rev() storage.Rev {
+	return s.rev
+}
 
 // Names returns the names of all top-level fields in the order of the file.
 func (s *Snapshot) Names() []string {
@@ -51,7 +53,9 @@ func (s *Snapshot) Kind(name string) (storage.Kind, bool) {
 }
 
 // Schema returns the rules of s, or nil if there are none.
-func (s *Snapshot) Schema() *schema.Schema { return s.schema }
+func (s *Snapshot) Schema() *schema.Schema {
+	return s.schema
+}
 
 // Len returns the number of elements of a collection, 0 if there is none.
 func (s *Snapshot) Len(collection string) int {

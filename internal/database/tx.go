@@ -42,13 +42,17 @@ func newTx(base *Snapshot) *Tx {
 }
 
 // Snapshot returns the database with the changes of tx. It is valid until the next write.
-func (tx *Tx) Snapshot() *Snapshot { return tx.snap }
+func (tx *Tx) Snapshot() *Snapshot {
+	return tx.snap
+}
 
 // From makes tx one that commits a session, for the history.
 func (tx *Tx) From(session string) { tx.session = session }
 
 // IsChanged reports whether tx has made a change. An update without one makes no revision.
-func (tx *Tx) IsChanged() bool { return len(tx.changes) > 0 }
+func (tx *Tx) IsChanged() bool {
+	return len(tx.changes) > 0
+}
 
 // Repeat makes the times and the random ids that tx writes the same for each seed and time.
 func (tx *Tx) Repeat(seed uint64, now time.Time) {
@@ -177,7 +181,8 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	}
 	rules := tx.snap.schema.Member(collection)
 	if mode == CreateWithDefaults {
-		if value = rules.WithDefaults(value); rawjson.Depth(value) > rawjson.MaxDepth {
+		value = rules.WithDefaults(value)
+		if rawjson.Depth(value) > rawjson.MaxDepth {
 			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
 		}
 	}

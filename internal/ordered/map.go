@@ -1,5 +1,5 @@
-// Package ordered provides a copy-on-write map that keeps its values in the order
-// in which their keys were added: the records of a collection.
+// Package ordered provides a copy-on-write map that keeps values in the order in which
+// the keys were added. Collections keep their records in such a map.
 package ordered
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A Map holds values by key, in order. Each value has a slot, a number that
-// orders it and is never reused: the first values have 0, 1, 2 and so on, and
+// A Map holds values by key, in order. Each value has a slot, a number that orders the
+// values and is never reused. The first values have the slots 0, 1, 2 and so on, and
 // each new key gets the next number.
 //
 // Copy takes constant time. A change copies only the few nodes on the path to
@@ -25,15 +25,14 @@ import (
 type Map[V any] struct {
 	slots tree[V]
 
-	// The keys that New was given are sorted once; later holds what was added
-	// and deleted since. A tree of all keys would need twice the memory and most
-	// of the time of New.
+	// New sorts the first keys once. The tree holds keys added or deleted later. A tree
+	// of all keys would need twice the memory and most of the time of New.
 	first []entry
 	later *btree.Map[string, int] // slots; gone for a deleted key of first
 }
 
-// An entry is a key and its slot. Comparisons usually need only the first bytes
-// of the key, kept here as a number, and so avoid a cache miss.
+// An entry is a key with its slot. Most comparisons need only prefix, the first bytes
+// of the key as a number, and so avoid a cache miss.
 type entry struct {
 	prefix uint64
 	key    string
@@ -70,8 +69,8 @@ func New[V any](n int, values iter.Seq2[string, V]) *Map[V] {
 	return m
 }
 
-// Compare compares keys in the order in which most ids are made: by length, then
-// by bytes. So natural numbers compare as numbers, and UUIDs of version 7 by time.
+// Compare compares keys by length, then by bytes. This is the order in which most ids are
+// made: natural numbers compare as numbers, and UUIDs of version 7 by time.
 func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
@@ -90,14 +89,19 @@ func (m *Map[V]) Copy() *Map[V] {
 }
 
 // Len returns the number of values.
-func (m *Map[V]) Len() int { return m.slots.len() }
+func (m *Map[V]) Len() int {
+	return m.slots.len()
+}
 
 // Next returns the slot of the next new key.
-func (m *Map[V]) Next() int { return m.slots.next }
+func (m *Map[V]) Next() int {
+	return m.slots.next
+}
 
 // Slot returns the slot of a key, and whether m has the key.
 func (m *Map[V]) Slot(key string) (slot int, ok bool) {
-	if slot, ok = m.later.Get(key); ok {
+	slot, ok = m.later.Get(key)
+	if ok {
 		return slot, slot != gone
 	}
 	return m.loaded(key)
@@ -120,13 +124,17 @@ func (m *Map[V]) Get(key string) (v V, ok bool) {
 	return v, false
 }
 
-// At returns the value at a slot, and whether m has one there.
-func (m *Map[V]) At(slot int) (V, bool) { return m.slots.get(slot) }
+// At returns the value in a slot, and whether the slot has a value.
+func (m *Map[V]) At(slot int) (V, bool) {
+	return m.slots.get(slot)
+}
 
 // Nth returns the slot of the value with the index n, which is less than Len.
-func (m *Map[V]) Nth(n int) int { return m.slots.nth(n) }
+func (m *Map[V]) Nth(n int) int {
+	return m.slots.nth(n)
+}
 
-// Set sets the value of a key: in its slot, or at the end for a new key.
+// Set sets the value of a key. A new key comes last.
 func (m *Map[V]) Set(key string, v V) {
 	slot, ok := m.Slot(key)
 	if !ok {
@@ -136,8 +144,10 @@ func (m *Map[V]) Set(key string, v V) {
 	m.slots.set(slot, v)
 }
 
-// Put replaces the value at a slot that has one.
-func (m *Map[V]) Put(slot int, v V) { m.slots.set(slot, v) }
+// Put replaces the value in a slot, which must have a value.
+func (m *Map[V]) Put(slot int, v V) {
+	m.slots.set(slot, v)
+}
 
 // Delete removes a key and its value.
 func (m *Map[V]) Delete(key string) {
@@ -172,12 +182,15 @@ func (m *Map[V]) compact() {
 	m.first, m.later = first, later
 }
 
-// All iterates over the values in order, with their slots.
-func (m *Map[V]) All() iter.Seq2[int, V] { return m.From(0) }
+// All iterates over the slots and values in order.
+func (m *Map[V]) All() iter.Seq2[int, V] {
+	return m.From(0)
+}
 
-// Blocks iterates over the values in order, in blocks of at most 32 or, if large, of 1,024:
-// always the same for one Map and its copies. With each it yields a slot in which a reader may
-// keep what it has computed of the block. Copies share it until the block changes.
+// Blocks iterates over the values in order, in blocks of at most 32 values, or 1,024 if large
+// is set. The blocks of a Map and its copies are the same. With each block, Blocks yields a
+// pointer in which the caller may store a result computed from the block. Copies share the
+// pointer until the block changes.
 func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]] {
 	return func(yield func(*atomic.Pointer[any], iter.Seq[V]) bool) {
 		level := 0
@@ -190,7 +203,7 @@ func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]]
 	}
 }
 
-// From iterates over the values at and after a slot, in order.
+// From iterates over the values in order, starting at a slot.
 func (m *Map[V]) From(slot int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
 		if t := &m.slots; t.root != nil && slot < t.next {
@@ -199,7 +212,7 @@ func (m *Map[V]) From(slot int) iter.Seq2[int, V] {
 	}
 }
 
-// Before iterates over the values before a slot, the nearest first.
+// Before iterates backwards over the values before a slot.
 func (m *Map[V]) Before(slot int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
 		if t := &m.slots; t.root != nil && slot > 0 {
@@ -208,12 +221,14 @@ func (m *Map[V]) Before(slot int) iter.Seq2[int, V] {
 	}
 }
 
-// Differing calls visit for the slots at which m and n may not have the same value, with
-// both values, the zero value where there is none. It does not look at what they share.
+// Differing calls visit for each slot in which m and n may differ, with both values. The value
+// of an empty slot is the zero value. Differing skips shared memory.
 func (m *Map[V]) Differing(n *Map[V], visit func(a, b V)) {
 	level := max(m.slots.level, n.slots.level)
 	m.slots.raised(level).differing(n.slots.raised(level), visit)
 }
 
 // Backward iterates over the values in reverse order.
-func (m *Map[V]) Backward() iter.Seq2[int, V] { return m.Before(m.slots.next) }
+func (m *Map[V]) Backward() iter.Seq2[int, V] {
+	return m.Before(m.slots.next)
+}

@@ -7,24 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// A tree holds values at slots. Each node covers 32 times as many slots as its
-// children, so paths are short. Empty subtrees have no node.
+// A tree holds values in slots. A node covers 32 times as many slots as a child, so
+// paths are short. Empty subtrees have no node.
 type tree[V any] struct {
 	root  *node[V]
-	level int    // of the root; leaves have 0
+	level int    // the level of the root; leaves have level 0
 	next  int    // the first slot never used
-	owner *owner // its nodes are changed in slot
+	owner *owner // the owner of nodes that the tree may change in place
 }
 
-// An owner identifies one of the copies of a tree by its address. (It is not
-// empty, because all empty values may have the same address.)
+// An owner identifies a copy of a tree by address. (The type is not empty, because all
+// empty values may have the same address.)
 type owner struct{ _ byte }
 
 type node[V any] struct {
 	owner *owner
 	count int        // number of values below
-	kids  []*node[V] // of an inner node; nil if empty
-	has   uint32     // of a leaf: bit i is set if value i exists
+	kids  []*node[V] // the children of an inner node; nil for an empty subtree
+	has   uint32     // the values of a leaf: bit i is set if value i exists
 	vals  []V
 	memo  atomic.Pointer[any] // see Map.Blocks
 }
@@ -34,7 +34,7 @@ const (
 	width = 1 << step
 )
 
-// load fills an empty tree with n values at the slots from 0 on.
+// load fills an empty tree with n values, starting in slot 0.
 func (t *tree[V]) load(n int, values iter.Seq[V]) {
 	t.owner, t.next = new(owner), n
 	var row []*node[V]
@@ -74,7 +74,9 @@ func (t *tree[V]) len() int {
 }
 
 // index returns the index of the child, or value, for slot in a node of level.
-func index(slot, level int) int { return slot >> (step * level) & (width - 1) }
+func index(slot, level int) int {
+	return slot >> (step * level) & (width - 1)
+}
 
 func (t *tree[V]) get(slot int) (v V, ok bool) {
 	if slot < 0 || slot >= t.next {
@@ -158,7 +160,7 @@ func (n *node[V]) set(o *owner, level, slot int, v V) *node[V] {
 	return n
 }
 
-// delete removes the value at a slot that has one. It returns nil if no other is left.
+// delete removes the value in a slot, which must have a value. It returns nil for an empty node.
 func (n *node[V]) delete(o *owner, level, slot int) *node[V] {
 	if n.count == 1 {
 		return nil
@@ -176,11 +178,11 @@ func (n *node[V]) delete(o *owner, level, slot int) *node[V] {
 	return n
 }
 
-// walk calls yield for the values from the slot from on, in steps of 1 or -1, until
-// it returns false, and reports whether to continue. The slots of n begin at start.
+// walk calls yield for the values from the slot from on, in steps of 1 or -1, until yield
+// returns false. It reports whether to continue. The first slot of n is start.
 func (n *node[V]) walk(level, start, from, by int, yield func(slot int, v V) bool) bool {
 	size := 1 << (step * level)
-	end := max(len(n.kids), len(n.vals)) // a node has only one of them
+	end := max(len(n.kids), len(n.vals)) // a node has children or values
 	i := max(0, from-start) / size
 	if by < 0 {
 		i = min(i, end-1)
@@ -197,7 +199,7 @@ func (n *node[V]) walk(level, start, from, by int, yield func(slot int, v V) boo
 	return true
 }
 
-// blocks calls yield for the nodes of the level of, or for n if its level is less.
+// blocks calls yield for the nodes of the level of, or for n if n is below that level.
 func (n *node[V]) blocks(level, of int, yield func(*atomic.Pointer[any], iter.Seq[V]) bool) bool {
 	if level <= of {
 		return yield(&n.memo, func(yield func(V) bool) {
@@ -212,7 +214,16 @@ func (n *node[V]) blocks(level, of int, yield func(*atomic.Pointer[any], iter.Se
 	return true
 }
 
-// raised returns a root of the tree at a level that is not below its own, nil if the tree is empty.
+// kid returns a child, or nil.
+func (n *node[V]) kid(i int) *node[V] {
+	if i < len(n.kids) {
+		return n.kids[i]
+	}
+	return nil
+}
+
+// raised returns a root of the tree at the given level, which is at least t.level. It returns
+// nil if the tree is empty.
 func (t *tree[V]) raised(level int) *node[V] {
 	root := t.root
 	for range level - t.level {
@@ -223,7 +234,7 @@ func (t *tree[V]) raised(level int) *node[V] {
 	return root
 }
 
-// differing calls visit for the slots at which two nodes, nil if empty, may differ.
+// differing calls visit for each slot in which two nodes may differ. An empty node is nil.
 func (n *node[V]) differing(m *node[V], visit func(a, b V)) {
 	if n == m {
 		return
@@ -235,14 +246,7 @@ func (n *node[V]) differing(m *node[V], visit func(a, b V)) {
 		m = new(node[V])
 	}
 	for i := range max(len(n.kids), len(m.kids)) {
-		var a, b *node[V]
-		if i < len(n.kids) {
-			a = n.kids[i]
-		}
-		if i < len(m.kids) {
-			b = m.kids[i]
-		}
-		a.differing(b, visit)
+		n.kid(i).differing(m.kid(i), visit)
 	}
 	for has := n.has | m.has; has != 0; has &= has - 1 {
 		var a, b V

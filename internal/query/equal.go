@@ -9,9 +9,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// EqualityKeys returns the equality keys of a stored value: one for a scalar,
-// one for each scalar element of an array, none for an object. Numbers are
-// equal by value, everything else by its text; equal values share a key.
+// EqualityKeys returns the equality keys of a stored value: a key for a scalar, a key
+// for each scalar element of an array, and no key for an object. Equal values share a
+// key. Numbers are equal by value, other scalars by text.
 func EqualityKeys(v jsontext.Value) []string {
 	switch v.Kind() {
 	case '0':
@@ -32,12 +32,12 @@ func EqualityKeys(v jsontext.Value) []string {
 	return nil
 }
 
-// An operand is what a client compares stored values with. Values in a URL have
-// no type, so an operand is a text and, if it is spelled like one, also a number.
+// An operand is a value from a client to compare stored values with. Values in a URL have no
+// type, so an operand is a text and, if the text is spelled like a number, also a number.
 type operand struct {
 	text      []byte
 	textKey   []byte // the order key of the string
-	numberKey []byte // the order key of the number; nil if the operand is not a number
+	numberKey []byte // the order key of the number, or nil
 }
 
 func newOperand(s string) operand {
@@ -106,18 +106,20 @@ func (o operand) equals(v jsontext.Value) bool {
 }
 
 // order compares the stored scalar v with o: numbers as numbers, strings as texts. It
-// reports false for other kinds, and for a number if o is not one.
+// reports false for other kinds, and for a number if o is not a number.
 func (o operand) order(v jsontext.Value) (c int, ok bool) {
-	with := o.textKey
+	var with []byte
 	switch v.Kind() {
 	case '0':
 		with = o.numberKey
 	case '"':
-	default:
+		with = o.textKey
+	}
+	if with == nil {
 		return 0, false
 	}
 	var key [48]byte
-	return bytes.Compare(appendOrderKey(key[:0], v, len(o.text)+1), with), with != nil
+	return bytes.Compare(appendOrderKey(key[:0], v, len(o.text)+1), with), true
 }
 
 // KeysOf returns the equality keys of the values that equal the operand text.

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,24 +10,24 @@ import (
 type filter struct {
 	term  *term
 	parts []*filter
-	any   bool // one matching part is enough
-	not   bool // negates the filter
+	any   bool // whether a single matching part is enough
+	not   bool // whether the filter is negated
 }
 
 // A term is a condition on the value at one path of a record.
 type term struct {
-	name string // of the parameter, for errors
+	name string // the parameter, for errors
 	path Path
 	op   operator
 
 	values   []operand
-	keys     map[string]bool // the equality keys of the values, of an op that compares them
-	folded   [][]byte        // the values of an op that ignores case
-	raw      rawText         // of opSearch
-	patterns []*pattern      // of opLike
+	keys     map[string]bool // the equality keys of the values, for operators that test equality
+	folded   [][]byte        // the folded values, for operators that ignore case
+	raw      rawText         // for opSearch
+	patterns []*pattern      // for opLike
 }
 
-// manyValues is the number of values up to which they are compared one by one.
+// manyValues is the greatest number of values to be compared one by one.
 const manyValues = 8
 
 // add adds a value. The error is an *Error.
@@ -38,7 +37,7 @@ func (t *term) add(value string) error {
 		limit = manyValues
 	}
 	if len(t.values) == limit {
-		return &Error{Parameter: t.name, Detail: fmt.Sprintf("a filter has at most %d values", limit)}
+		return Errorf(t.name, "a filter has at most %d values", limit)
 	}
 	switch t.op {
 	case opContains, opStartsWith, opEndsWith, opSearch:
@@ -54,7 +53,7 @@ func (t *term) add(value string) error {
 		t.patterns = append(t.patterns, p)
 	case opExists:
 		if value != "true" && value != "false" {
-			return &Error{Parameter: t.name, Detail: "exists must be true or false"}
+			return Errorf(t.name, "exists must be true or false")
 		}
 	}
 	o := newOperand(value)
@@ -79,8 +78,8 @@ func (t *term) equalTo(v jsontext.Value) bool {
 	return slices.ContainsFunc(t.values, func(o operand) bool { return o.equals(v) })
 }
 
-// orderedBy reports whether the scalar v is less, or greater, than all of the
-// values, as the op requires.
+// orderedBy reports whether the scalar v is less or greater than all values, as the
+// operator requires.
 func (t *term) orderedBy(v jsontext.Value) bool {
 	for _, o := range t.values {
 		c, ok := o.order(v)

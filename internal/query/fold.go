@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendFolded appends s with each character replaced by the first of those that
-// differ from it only by case: Unicode's simple folding, as in package regexp.
+// AppendFolded appends s in Unicode's simple case folding, as in package regexp: each character
+// is replaced by the first character that differs only by case.
 func AppendFolded(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -28,7 +28,7 @@ func AppendFolded(dst, s []byte) []byte {
 func foldRune(r rune) rune {
 	for {
 		next := unicode.SimpleFold(r)
-		if next <= r { // around the circle, back at the first
+		if next <= r { // back at the first character
 			return next
 		}
 		r = next

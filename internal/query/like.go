@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Limits of a pattern. Matching takes time in proportion to the length of the
-// text and of the compiled program, and cannot be interrupted.
+// Limits of a pattern. The time to match is proportional to the lengths of the text and
+// the compiled program. Matching cannot be interrupted.
 const (
 	maxPattern = 256 // bytes
 	maxProgram = 500 // instructions
@@ -18,7 +18,7 @@ const (
 // A pattern is the operand of like: a regular expression in RE2's syntax that
 // ignores case and may match anywhere in a text.
 type pattern struct {
-	literal []byte // folded, if the pattern is nothing but text
+	literal []byte // the folded pattern, if it is plain text
 	re      *regexp.Regexp
 	program int // instructions
 }
@@ -26,7 +26,7 @@ type pattern struct {
 // compilePattern compiles the value of the parameter called name. The error is an *Error.
 func compilePattern(name, s string) (*pattern, error) {
 	if len(s) > maxPattern {
-		return nil, &Error{Parameter: name, Detail: fmt.Sprintf("a pattern has at most %d bytes", maxPattern)}
+		return nil, Errorf(name, "a pattern has at most %d bytes", maxPattern)
 	}
 	parsed, err := syntax.Parse(s, syntax.Perl|syntax.FoldCase)
 	if err != nil {
@@ -34,7 +34,7 @@ func compilePattern(name, s string) (*pattern, error) {
 		if e, ok := err.(*syntax.Error); ok {
 			detail += fmt.Sprintf(": %s, %q", e.Code, e.Expr)
 		}
-		return nil, &Error{Parameter: name, Detail: detail}
+		return nil, Errorf(name, "%s", detail)
 	}
 	parsed = parsed.Simplify()
 	if parsed.Op == syntax.OpEmptyMatch || parsed.Op == syntax.OpLiteral && ignoresCase(parsed) {
@@ -46,11 +46,11 @@ func compilePattern(name, s string) (*pattern, error) {
 			return &pattern{re: re, program: len(program.Inst)}, nil
 		}
 	}
-	return nil, &Error{Parameter: name, Detail: "this pattern is too costly: remove repetitions like {500}"}
+	return nil, Errorf(name, "this pattern is too costly: remove repetitions like {500}")
 }
 
-// ignoresCase reports whether a literal matches all texts that differ from it
-// only by case: (?-i) may have turned that off.
+// ignoresCase reports whether a literal matches without regard to case. The flag (?-i) in a
+// pattern turns that off.
 func ignoresCase(literal *syntax.Regexp) bool {
 	return literal.Flags&syntax.FoldCase != 0 ||
 		!slices.ContainsFunc(literal.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })

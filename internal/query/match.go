@@ -9,10 +9,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// workLimit limits the text that a query may search, in bytes: each byte counts
-// once for each value searched for, and patternCost times for each instruction
-// of a pattern's program. Each search costs lookBytes more, or matchBytes of a
-// pattern. The limit is reached after a second or two.
+// workLimit limits the text that a query may search, in bytes. Each byte counts once for each
+// value to be found, and patternCost times for each instruction of a pattern's program. Each
+// search costs lookBytes more, or matchBytes for a pattern. A query reaches the limit after
+// one or two seconds.
 const (
 	workLimit   = 10_000_000_000
 	patternCost = 50
@@ -20,18 +20,18 @@ const (
 	matchBytes  = 4
 )
 
-// A Matcher decides which values a query selects, in one run.
+// A Matcher decides which values a query selects, in a single run.
 type Matcher struct {
 	q      *Query
 	embed  func(v jsontext.Value) (jsontext.Value, error) // nil embeds nothing
 	work   int
-	err    error          // the query costs too much
-	full   jsontext.Value // the current value with its embedded records, if needed yet
+	err    error          // set if the query costs too much
+	full   jsontext.Value // the current value with embedded records, if needed yet
 	folded []byte         // scratch
 }
 
-// Matcher returns a Matcher for one run of q. embed returns a value with the
-// records that q embeds in it; nil embeds nothing.
+// Matcher returns a Matcher for a single run of q. The function embed returns a value with the
+// records to embed; nil embeds nothing.
 func (q *Query) Matcher(embed func(v jsontext.Value) (jsontext.Value, error)) *Matcher {
 	return &Matcher{q: q, embed: embed}
 }
@@ -79,13 +79,14 @@ func (m *Matcher) satisfies(t *term, v jsontext.Value) bool {
 		return RefersTo(id, string(t.values[0].text))
 	}
 	v, found := m.find(t.path, v)
-	found = found && v.Kind() != 'n'
-	switch {
-	case t.op == opExists:
-		return !slices.ContainsFunc(t.values, func(o operand) bool { return (o.text[0] == 't') != found })
-	case t.op == opNe:
-		return found && !anyScalar(v, t.equalTo)
-	case v == nil:
+	exists := found && v.Kind() != 'n'
+	switch t.op {
+	case opExists:
+		return !slices.ContainsFunc(t.values, func(o operand) bool { return (o.text[0] == 't') != exists })
+	case opNe:
+		return exists && !anyScalar(v, t.equalTo)
+	}
+	if !found {
 		return false
 	}
 	return anyScalar(v, func(e jsontext.Value) bool {
@@ -118,8 +119,10 @@ func anyScalar(v jsontext.Value, test func(jsontext.Value) bool) bool {
 
 // Spend counts work and reports whether the limit still allows it.
 func (m *Matcher) Spend(parameter string, work int) bool {
-	if m.work += lookBytes + work; m.work > workLimit && m.err == nil {
-		m.err = &Error{Parameter: parameter, Detail: "this would take too long on so much text: look for less, or narrow the list with other filters"}
+	m.work += lookBytes + work
+	if m.work > workLimit && m.err == nil {
+		m.err = Errorf(parameter, "this would take too long on so much text: "+
+			"look for less, or narrow the list with other filters")
 	}
 	return m.err == nil
 }
@@ -132,7 +135,7 @@ var textTests = [...]func(s, value []byte) bool{
 // text reports whether the string v satisfies t without regard to case.
 func (m *Matcher) text(t *term, v jsontext.Value) bool {
 	m.folded = AppendFolded(m.folded[:0], rawjson.UnquoteBytes(v))
-	all := t.op != opContains // else one of the values is enough
+	all := t.op != opContains // which needs only one of the values
 	for _, value := range t.folded {
 		if !m.Spend(t.name, len(m.folded)) {
 			return false
@@ -166,8 +169,8 @@ func (m *Matcher) like(t *term, v jsontext.Value) bool {
 	return false
 }
 
-// search reports whether each of the texts of t occurs in some value at any
-// depth of v. The names of fields are not searched.
+// search reports whether each text of t occurs in a value at any depth of v. It does not
+// search the names of fields.
 func (m *Matcher) search(t *term, v jsontext.Value) bool {
 	if t.raw.missing(v) {
 		m.Spend(t.name, len(v))
@@ -182,8 +185,8 @@ func (m *Matcher) search(t *term, v jsontext.Value) bool {
 	return true
 }
 
-// appendValues appends all strings, numbers and booleans within v, folded, each
-// followed by a byte that occurs in no text.
+// appendValues appends all strings, numbers and booleans within v, folded. A byte that occurs
+// in no text follows each value.
 func appendValues(dst []byte, v jsontext.Value) []byte {
 	for i := 0; i < len(v); {
 		at := i
@@ -192,11 +195,12 @@ func appendValues(dst []byte, v jsontext.Value) []byte {
 			i++
 		case '"':
 			i = rawjson.SkipString(v, i)
-			if next := rawjson.SkipSpace(v, i); next == len(v) || v[next] != ':' { // else it is a name
+			if next := rawjson.SkipSpace(v, i); next == len(v) || v[next] != ':' { // not the name of a field
 				dst = append(AppendFolded(dst, rawjson.UnquoteBytes(v[at:i])), 0xff)
 			}
 		default:
-			if i = rawjson.SkipValue(v, i); v[at] != 'n' {
+			i = rawjson.SkipValue(v, i)
+			if v[at] != 'n' {
 				dst = append(AppendFolded(dst, v[at:i]), 0xff)
 			}
 		}

@@ -6,24 +6,23 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// OrderKeyLen is the maximum length of the order keys of an index. Values that differ
-// only later share a key and must be compared themselves.
+// OrderKeyLen is the maximum length of order keys in an index. Values that differ only after
+// that length share a key, and must be compared.
 const OrderKeyLen = 64
 
-// Ranks of values in a sorted list: null and missing values come last, or first
-// in descending order.
+// Ranks of values in a sorted list. In descending order, null and missing values come first.
 const (
 	rankNumber = iota
 	rankString
 	rankBool
-	rankObject // arrays too; they are all equal
-	rankNone
+	rankObject // arrays, too; all are equal
+	rankNone   // null or missing
 )
 
 func shortened(key []byte) []byte { return key[:min(len(key), OrderKeyLen)] }
 
-// appendOrderKey appends bytes that compare as the values do, strings by their first most
-// bytes. No key is the beginning of another.
+// appendOrderKey appends bytes that compare as the values do, strings by the first most
+// bytes. No key is a prefix of another key.
 func appendOrderKey(dst []byte, v jsontext.Value, most int) []byte {
 	switch v.Kind() {
 	case '0':
@@ -39,8 +38,8 @@ func appendOrderKey(dst []byte, v jsontext.Value, most int) []byte {
 	return append(dst, rankNone)
 }
 
-// appendTextKey appends bytes that compare as JavaScript compares texts, by their UTF-16
-// code units: unlike in UTF-8, characters of four bytes (two code units) come before
+// appendTextKey appends bytes that compare as JavaScript compares texts, by UTF-16 code
+// units: unlike in UTF-8, characters of four bytes (two code units) come before
 // U+E000 to U+FFFF. The end of a text comes before every character.
 func appendTextKey(dst, s []byte) []byte {
 	dst = append(dst, rankString)
@@ -57,27 +56,28 @@ func appendTextKey(dst, s []byte) []byte {
 	return append(dst, 0)
 }
 
-// A Span has the parts of a list sorted by one field that the lt, lte, gt and gte of a query on one
-// field may select, each from one order key to another, ends included: of numbers, of
-// strings, and all arrays and objects.
+// A Span covers all values of a field that the lt, lte, gt and gte of a query may select. A Span
+// has three ranges of order keys, ends included: for numbers, for strings, and for arrays and
+// objects.
 type Span [3][2][]byte
 
 // Spans returns the spans by field.
 func (q *Query) Spans() map[string]*Span {
 	var spans map[string]*Span
 	for _, f := range q.filter.parts {
-		t := f.term
-		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || !t.op.compares() {
+		name, ok := q.testsField(f)
+		if !ok || !f.term.op.compares() {
 			continue
 		}
 		if spans == nil {
 			spans = make(map[string]*Span)
 		}
-		s := spans[t.path[0]]
+		s := spans[name]
 		if s == nil {
 			s = &Span{{{rankNumber}, {rankNumber}}, {{rankString}, {rankString}}, {{rankObject}, {rankObject}}}
-			spans[t.path[0]] = s
+			spans[name] = s
 		}
+		t := f.term
 		end := 1
 		if t.op == opGt || t.op == opGte {
 			end = 0

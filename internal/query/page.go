@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Dialect is a way to request and to answer part of a list.
+// A Dialect is a form of requests and responses for part of a list.
 type Dialect uint8
 
 const (
-	Whole    Dialect = iota // all of it
+	Whole    Dialect = iota // the whole list
 	Range                   // _start, _end, _limit: an array, the total in a header
 	ByPage                  // _page alone or with _limit: an array, the total in a header, links
 	Envelope                // _page and _per_page: an object with the array and the numbers of pages
@@ -25,23 +25,23 @@ const defaultSize = 10
 type Paging struct {
 	Dialect   Dialect
 	Size      int    // the maximum number of records, unless _start or _end count from the end
-	Parameter string // that specifies Size, or ""
+	Parameter string // the parameter that specifies Size, or ""
 
 	page       int
-	start, end int // of Range; a negative one counts from the end of the list
+	start, end int // for Range; a negative number counts from the end of the list
 	hasEnd     bool
 	hasLimit   bool
 }
 
 // A Window is the part of a list that a query requests.
 type Window struct {
-	Total       int // of all pages
-	Offset, End int // the part, from 0 and not including End
+	Total       int // the length of the list
+	Offset, End int // the part, from Offset up to, but not including, End
 
-	Dialect Dialect // of the request and the answer
-	Page    int     // from 1, of ByPage and Envelope
-	Pages   int     // of ByPage and Envelope; 0 for an empty list, but 1 in an Envelope
-	Size    int     // the maximum number of records on a page; 0 without one
+	Dialect Dialect // the dialect of the request and the response
+	Page    int     // the page, from 1, for ByPage and Envelope
+	Pages   int     // the number of pages, for ByPage and Envelope; 0 for an empty list, but 1 in an Envelope
+	Size    int     // the maximum number of records on a page; 0 without a maximum
 }
 
 // Window returns the range of a list of total records that q asks for.
@@ -57,8 +57,9 @@ func (q *Query) Window(total int) Window {
 			r.End = min(total, r.Offset+p.Size)
 		}
 	case ByPage, Envelope:
-		r.Page, r.Pages = p.page, (total+p.Size-1)/p.Size
-		if p.Dialect == Envelope { // has at least one page, and the last one repeats
+		r.Page = p.page
+		r.Pages = (total + p.Size - 1) / p.Size
+		if p.Dialect == Envelope { // which has at least one page, and repeats the last page
 			r.Pages = max(1, r.Pages)
 			r.Page = min(r.Page, r.Pages)
 		}
@@ -90,25 +91,31 @@ func (r Window) Links(rawQuery string) []Link {
 		value  int
 		exists bool
 	}
-	var parameter string
-	var parts []part
-	switch {
-	case r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total):
-		parameter = "_start"
-		parts = []part{{"first", 0, true}, {"prev", max(0, r.Offset-r.Size), r.Offset > 0},
-			{"next", r.End, r.End < r.Total}, {"last", max(0, r.Total-1) / r.Size * r.Size, true}}
-	case r.Pages > 1:
-		parameter = "_page"
-		parts = []part{{"first", 1, true}, {"prev", min(r.Page-1, r.Pages), r.Page > 1},
-			{"next", r.Page + 1, r.Page < r.Pages}, {"last", r.Pages, true}}
+	parameter := "_page"
+	parts := []part{
+		{"first", 1, r.Pages > 1},
+		{"prev", min(r.Page-1, r.Pages), r.Pages > 1 && r.Page > 1},
+		{"next", r.Page + 1, r.Page < r.Pages},
+		{"last", r.Pages, r.Pages > 1},
 	}
+	if r.Dialect == Range && r.Size > 0 && (r.Offset > 0 || r.End < r.Total) {
+		parameter = "_start"
+		parts = []part{
+			{"first", 0, true},
+			{"prev", max(0, r.Offset-r.Size), r.Offset > 0},
+			{"next", r.End, r.End < r.Total},
+			{"last", max(0, r.Total-1) / r.Size * r.Size, true},
+		}
+	}
+
+	named := func(part string) bool { return parameterName(part) == "_end" }
 	var links []Link
 	for _, p := range parts {
 		if !p.exists {
 			continue
 		}
 		query := withParameter(rawQuery, parameter, p.value)
-		if parameter == "_start" && slices.ContainsFunc(strings.Split(query, "&"), func(part string) bool { return parameterName(part) == "_end" }) {
+		if parameter == "_start" && slices.ContainsFunc(strings.Split(query, "&"), named) {
 			query = withParameter(query, "_end", p.value+r.Size)
 		}
 		links = append(links, Link{p.rel, query})
@@ -116,8 +123,8 @@ func (r Window) Links(rawQuery string) []Link {
 	return links
 }
 
-// withParameter returns the query with the parameter set to the value, once. The
-// name needs no percent-encoding.
+// withParameter returns the query with the parameter set to the value, once. The name must not
+// need percent-encoding.
 func withParameter(rawQuery, name string, value int) string {
 	parts := strings.Split(rawQuery, "&")
 	named := func(part string) bool { return parameterName(part) == name }
@@ -139,8 +146,8 @@ func parameterName(part string) string {
 	return name
 }
 
-// AppendEnvelope appends the beginning of an answer in the Envelope dialect, up
-// to the array in "data".
+// AppendEnvelope appends the start of a response in the Envelope dialect, up to the array
+// in "data".
 func (r Window) AppendEnvelope(dst []byte) []byte {
 	prev, next := "null", "null"
 	if r.Page > 1 {
@@ -149,5 +156,6 @@ func (r Window) AppendEnvelope(dst []byte) []byte {
 	if r.Page < r.Pages {
 		next = strconv.Itoa(r.Page + 1)
 	}
-	return fmt.Appendf(dst, `{"first":1,"prev":%s,"next":%s,"last":%d,"pages":%d,"items":%d,"data":`, prev, next, r.Pages, r.Pages, r.Total)
+	return fmt.Appendf(dst, `{"first":1,"prev":%s,"next":%s,"last":%d,"pages":%d,"items":%d,"data":`,
+		prev, next, r.Pages, r.Pages, r.Total)
 }

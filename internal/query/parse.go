@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -9,18 +10,23 @@ import (
 // Limits of a query.
 const (
 	maxTerms  = 32    // different filters, in _where too
-	maxValues = 1_000 // repeats of one filter, or values of its list; of lt, lte, gt and gte only manyValues
+	maxValues = 1_000 // values of a filter, by repeats or in a list; for lt, lte, gt and gte only manyValues
 	maxSort   = 8     // sort keys
 
 	maxEmbeds      = 32
 	maxEmbedLevels = 8
 )
 
-// An Error is a fault of a query.
+// An Error is a fault in a query.
 type Error struct {
-	Parameter string // as spelled; "_where" for every condition, even one in a body
+	Parameter string // as spelled; "_where" for every condition, even in a body
 	Pointer   string // RFC 6901, into the JSON of a condition
 	Detail    string // what is wrong and what would be right, one sentence
+}
+
+// Errorf returns the Error of a parameter.
+func Errorf(parameter, format string, args ...any) *Error {
+	return &Error{Parameter: parameter, Detail: fmt.Sprintf(format, args...)}
 }
 
 func (e *Error) Error() string {
@@ -34,10 +40,10 @@ func (e *Error) Error() string {
 func unescape(name, raw string) (string, error) {
 	s, err := url.QueryUnescape(raw)
 	if err != nil {
-		return "", &Error{Parameter: name, Detail: "a percent sign must be followed by two hexadecimal digits"}
+		return "", Errorf(name, "a percent sign must be followed by two hexadecimal digits")
 	}
 	if !utf8.ValidString(s) {
-		return "", &Error{Parameter: strings.ToValidUTF8(name, "\ufffd"), Detail: "the percent-encoded bytes are not UTF-8"}
+		return "", Errorf(strings.ToValidUTF8(name, "\ufffd"), "the percent-encoded bytes are not UTF-8")
 	}
 	return s, nil
 }
@@ -45,7 +51,7 @@ func unescape(name, raw string) (string, error) {
 // A Parameter is a decoded parameter of a URL.
 type Parameter struct{ Name, Value string }
 
-// Parameters decodes the query part of a URL, without its question mark. It
+// Parameters decodes the query part of a URL, without the question mark. It
 // leaves out "_", which clients add to bypass caches. The error is an *Error.
 func Parameters(rawQuery string) ([]Parameter, error) {
 	if rawQuery == "" {
@@ -72,12 +78,11 @@ func Parameters(rawQuery string) ([]Parameter, error) {
 // Parse parses the parameters of a URL that selects from the collection.
 // docs/query.md describes the language. The error is an *Error.
 //
-// A name that occurs in the collection is that field, however it is spelled;
-// only an operator after a colon takes precedence. Repeats of eq, in, contains
-// and like are alternatives; everything else must match. The names of filters,
-// _embed and _expand may end in [], which some clients add to repeats. A page
-// that is not a number, or below 1, is page 1. The first of repeated paging
-// parameters is used, and an empty one is ignored.
+// A name that occurs in the collection always means that field. Only an operator after
+// a colon takes precedence. Repeats of eq, in, contains and like are alternatives; all
+// other filters must match. The names of filters, _embed and _expand may end in [], which
+// some clients add to repeats. A page that is not a number, or below 1, is page 1. Parse uses
+// the first of repeated paging parameters, and ignores empty paging parameters.
 func Parse(collection string, names Names, parameters []Parameter) (*Query, error) {
 	if len(parameters) == 0 {
 		return &Query{Collection: collection}, nil

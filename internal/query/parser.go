@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,27 +13,31 @@ import (
 type parser struct {
 	names  Names
 	q      Query
-	byKey  map[string]*term  // by operator and path
-	sort   []string          // as in _sort
-	order  []string          // as in _order
-	paging map[string]string // the values of the parameters for paging
-	embeds int               // number of paths in _embed and _expand
-	parts  int               // number of conditions, at every depth
+	byKey  map[string]*term  // terms by operator and path
+	sort   []string          // the fields of _sort
+	order  []string          // the directions of _order
+	paging map[string]string // the values of paging parameters
+	embeds int               // the number of paths in _embed and _expand
+	parts  int               // the number of conditions, at every depth
 }
+
+// pagingParameters lists the parameters for paging.
+var pagingParameters = []string{"_page", "_per_page", "_limit", "_start", "_end"}
 
 // newParser returns a parser that adds to q.
 func newParser(q *Query, names Names) *parser {
-	p := &parser{
-		names: names, q: *q,
-		byKey: make(map[string]*term), paging: make(map[string]string),
-	}
+	p := &parser{names: names, q: *q, byKey: make(map[string]*term), paging: make(map[string]string)}
 	p.q.filter.parts = slices.Clone(q.filter.parts)
 	p.q.Named = slices.Clone(q.Named)
 	return p
 }
 
-// parameter parses one parameter of a URL.
+// parameter parses a parameter of a URL.
 func (p *parser) parameter(name, value string) error {
+	if slices.Contains(pagingParameters, name) {
+		p.paging[name] = cmp.Or(p.paging[name], value)
+		return nil
+	}
 	switch name {
 	case "_where":
 		if value == "" {
@@ -46,11 +49,6 @@ func (p *parser) parameter(name, value string) error {
 		return nil
 	case "_order":
 		p.order = append(p.order, strings.Split(value, ",")...)
-		return nil
-	case "_page", "_per_page", "_limit", "_start", "_end":
-		if p.paging[name] == "" {
-			p.paging[name] = value
-		}
 		return nil
 	case "_embed", "_expand", "_embed[]", "_expand[]":
 		return p.embed(strings.TrimSuffix(name, "[]"), value)
@@ -80,7 +78,7 @@ func (p *parser) path(parameter, name string) Path {
 func (p *parser) filter(name, value string) error {
 	test := name
 	if list, ok := strings.CutSuffix(name, "[]"); ok && !p.names.Has(name) {
-		test = list // id[]=1&id[]=2 is how axios spells id=1&id=2
+		test = list // axios spells id=1&id=2 as id[]=1&id[]=2
 	}
 	op, to, err := p.test(test)
 	if err != nil {
@@ -115,8 +113,9 @@ func (p *parser) filter(name, value string) error {
 
 // count adds t to the terms of the query.
 func (p *parser) count(t *term) (*term, error) {
-	if p.q.terms++; p.q.terms > maxTerms {
-		return nil, &Error{Parameter: t.name, Detail: fmt.Sprintf("a query has at most %d different filters", maxTerms)}
+	p.q.terms++
+	if p.q.terms > maxTerms {
+		return nil, Errorf(t.name, "a query has at most %d different filters", maxTerms)
 	}
 	return t, nil
 }
@@ -142,8 +141,8 @@ func (p *parser) test(name string) (operator, Path, error) {
 			}
 		}
 		if name[0] == '_' {
-			return 0, nil, &Error{Parameter: name, Detail: "there is no such parameter, and no record has a field of this name" +
-				DidYouMean(name, Functions)}
+			return 0, nil, Errorf(name, "there is no such parameter, and no record has a field of this name%s",
+				DidYouMean(name, Functions))
 		}
 	}
 	return opEq, p.path(name, name), nil
@@ -157,17 +156,18 @@ func (p *parser) embed(parameter, value string) error {
 		}
 		levels := strings.Split(names, ".")
 		if len(levels) > maxEmbedLevels {
-			return &Error{Parameter: parameter, Detail: fmt.Sprintf("records are embedded at most %d levels deep", maxEmbedLevels)}
+			return Errorf(parameter, "records are embedded at most %d levels deep", maxEmbedLevels)
 		}
-		if p.embeds++; p.embeds > maxEmbeds {
-			return &Error{Parameter: parameter, Detail: fmt.Sprintf("at most %d relations are embedded", maxEmbeds)}
+		p.embeds++
+		if p.embeds > maxEmbeds {
+			return Errorf(parameter, "at most %d relations are embedded", maxEmbeds)
 		}
 		p.q.Embeds = addEmbed(p.q.Embeds, parameter, levels)
 	}
 	return nil
 }
 
-// addEmbed adds a path of relations, each within the one before.
+// addEmbed adds a path of relations. Each relation is within the relation before.
 func addEmbed(list []*Embed, parameter string, names []string) []*Embed {
 	if len(names) == 0 {
 		return list
@@ -194,7 +194,7 @@ func (p *parser) query() (*Query, error) {
 	return &p.q, nil
 }
 
-// EmbedsAt reports whether a path begins in a relation that q embeds.
+// EmbedsAt reports whether a path starts in a relation that q embeds.
 func (q *Query) EmbedsAt(p Path) bool {
 	return len(p) > 0 && slices.ContainsFunc(q.Embeds, func(e *Embed) bool { return e.Name == p[0] })
 }
@@ -206,7 +206,7 @@ func (p *parser) sorting() error {
 			continue
 		}
 		if len(p.q.Sort) == maxSort {
-			return &Error{Parameter: "_sort", Detail: fmt.Sprintf("a list is sorted by at most %d fields", maxSort)}
+			return Errorf("_sort", "a list is sorted by at most %d fields", maxSort)
 		}
 		var k SortKey
 		if rest, ok := strings.CutPrefix(name, "-"); ok && !p.names.Has(name) {
@@ -220,7 +220,8 @@ func (p *parser) sorting() error {
 	}
 	for _, o := range p.order {
 		if o != "" && !strings.EqualFold(o, "asc") && !strings.EqualFold(o, "desc") {
-			return &Error{Parameter: "_order", Detail: fmt.Sprintf("%q is not asc or desc; give one for each field of _sort, separated by commas", rawjson.Shorten(o))}
+			return Errorf("_order", "%q is not asc or desc; give one for each field of _sort, separated by commas",
+				rawjson.Shorten(o))
 		}
 	}
 	return nil
@@ -229,49 +230,62 @@ func (p *parser) sorting() error {
 // page parses the parameters for paging.
 func (p *parser) page() error {
 	n := make(map[string]int)
-	for _, name := range []string{"_page", "_per_page", "_limit", "_start", "_end"} {
-		value := p.paging[name]
-		if value == "" {
+	for _, name := range pagingParameters {
+		if p.paging[name] == "" {
 			continue
 		}
-		i, ok := truncated(value)
-		switch {
-		case name == "_page" && (!ok || i < 1):
-			i = 1
-		case !ok:
-			return &Error{Parameter: name, Detail: fmt.Sprintf("%q is not a number", rawjson.Shorten(value))}
-		case name == "_per_page" && i < 1, name == "_limit" && i < 1 && p.paging["_page"] != "":
-			return &Error{Parameter: name, Detail: "it must be at least 1"}
-		case name == "_limit" && i < 0:
-			return &Error{Parameter: name, Detail: "it must not be negative"}
+		i, err := p.pageNumber(name)
+		if err != nil {
+			return err
 		}
 		n[name] = i
 	}
-	has := func(name string) bool { _, ok := n[name]; return ok }
+	page, hasPage := n["_page"]
+	size, hasSize := n["_per_page"]
+	limit, hasLimit := n["_limit"]
+	start, hasStart := n["_start"]
+	end, hasEnd := n["_end"]
 	g := &p.q.Paging
 	switch {
-	case has("_page"):
-		*g = Paging{Dialect: ByPage, page: n["_page"], Size: defaultSize}
-		if has("_limit") {
-			g.Size, g.Parameter = n["_limit"], "_limit"
-		} else if has("_per_page") {
-			g.Dialect, g.Size, g.Parameter = Envelope, n["_per_page"], "_per_page"
+	case hasPage && hasLimit:
+		*g = Paging{Dialect: ByPage, page: page, Size: limit, Parameter: "_limit"}
+	case hasPage && hasSize:
+		*g = Paging{Dialect: Envelope, page: page, Size: size, Parameter: "_per_page"}
+	case hasPage:
+		*g = Paging{Dialect: ByPage, page: page, Size: defaultSize}
+	case hasEnd:
+		*g = Paging{Dialect: Range, start: start, end: end, hasEnd: true, Parameter: "_end"}
+		if start >= 0 {
+			g.Size = max(0, end-start)
 		}
-	case has("_end"):
-		*g = Paging{Dialect: Range, start: n["_start"], end: n["_end"], hasEnd: true, Parameter: "_end"}
-		if g.start >= 0 {
-			g.Size = max(0, g.end-g.start)
-		}
-	case has("_start"), has("_limit"):
-		*g = Paging{Dialect: Range, start: n["_start"], Size: n["_limit"], hasLimit: has("_limit")}
-		if g.hasLimit {
-			g.Parameter = "_limit"
-		}
+	case hasLimit:
+		*g = Paging{Dialect: Range, start: start, Size: limit, hasLimit: true, Parameter: "_limit"}
+	case hasStart:
+		*g = Paging{Dialect: Range, start: start}
 	}
 	return nil
 }
 
-// truncated parses a number of any size and drops its fraction, as both versions
+// pageNumber parses the value of a paging parameter.
+func (p *parser) pageNumber(name string) (int, error) {
+	value := p.paging[name]
+	i, ok := truncated(value)
+	if name == "_page" {
+		return max(1, i), nil
+	}
+	if !ok {
+		return 0, Errorf(name, "%q is not a number", rawjson.Shorten(value))
+	}
+	if i < 1 && (name == "_per_page" || name == "_limit" && p.paging["_page"] != "") {
+		return 0, Errorf(name, "it must be at least 1")
+	}
+	if i < 0 && name == "_limit" {
+		return 0, Errorf(name, "it must not be negative")
+	}
+	return i, nil
+}
+
+// truncated parses a number of any size and drops the fraction, as both versions
 // of json-server do.
 func truncated(s string) (int, bool) {
 	if !isNumber([]byte(s)) {

@@ -8,7 +8,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Path leads from a record to a value within it, by names of fields and indexes of elements.
+// A Path leads from a record to a value within, by names of fields and indexes of elements.
 type Path []string
 
 // Find returns the value at p within v.
@@ -39,8 +39,8 @@ func parsePath(name string) Path {
 	return p
 }
 
-// PathOf returns the path that name means in a filter, or else as a JSON Pointer
-// (RFC 6901), which begins with a slash.
+// PathOf returns the path of a name, as in a filter or as a JSON Pointer (RFC 6901), which
+// starts with a slash.
 func PathOf(names Names, name string) Path {
 	if !strings.HasPrefix(name, "/") || names.Has(name) {
 		return pathOf(names, name)
@@ -48,8 +48,8 @@ func PathOf(names Names, name string) Path {
 	return rawjson.SplitPointer(name)
 }
 
-// pathOf returns the path that name means. A name that occurs in the collection
-// is that field, however it is spelled. An alias means its field.
+// pathOf returns the path of a name in a filter. A name that occurs in the collection always
+// means that field. An alias means the aliased field.
 func pathOf(names Names, name string) Path {
 	if canonical, ok := names.Alias(name); ok {
 		name = canonical

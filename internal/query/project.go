@@ -10,9 +10,9 @@ import (
 
 // fields are the parts of a value that _fields selects.
 type fields struct {
-	whole   bool // all of it
+	whole   bool // whether the value is selected as a whole
 	parts   map[string]*fields
-	byIndex bool // some part is an element of an array
+	byIndex bool // whether a part is an element of an array
 }
 
 // add adds a path.
@@ -33,16 +33,16 @@ func (f *fields) add(p Path) {
 	part.add(p[1:])
 }
 
-// append appends the parts of the value of v that begins at i, in their order. It
-// returns the end of the value and reports whether it can have parts. An object
-// keeps the fields of those names; an array keeps the elements of those indexes,
-// or the parts of each element if no index is selected. The text is read once.
+// append appends the selected parts of the value that starts at v[i], in the order of the text.
+// It returns the end of the value, and reports whether the value can have parts. From an object
+// it selects fields by name. From an array it selects elements by index or, if no index is
+// selected, the parts of each element. It reads the text once.
 func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
-	switch {
-	case f.whole:
+	if f.whole {
 		end = rawjson.SkipValue(v, i)
 		return append(dst, v[i:end]...), end, true
-	case v[i] != '{' && v[i] != '[':
+	}
+	if v[i] != '{' && v[i] != '[' {
 		return dst, rawjson.SkipValue(v, i), false
 	}
 	open, last := v[i], rawjson.Closing(v[i])
@@ -76,7 +76,9 @@ func (f *fields) append(dst, v []byte, i int) (_ []byte, end int, ok bool) {
 }
 
 // Projects reports whether q selects fields of each record.
-func (q *Query) Projects() bool { return q.fields != nil }
+func (q *Query) Projects() bool {
+	return q.fields != nil
+}
 
 // AppendFields appends the parts of v that q selects.
 func (q *Query) AppendFields(dst []byte, v jsontext.Value) []byte {

@@ -7,23 +7,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Query selects records of a collection: which, in what order, which part of
-// the list, and which fields of each. Parse returns it. It is immutable, and
-// valid for every snapshot.
+// A Query selects records of a collection, sorts the records, and selects a part of the list and
+// fields of each record. Parse returns a Query. A Query is immutable, and valid for every
+// snapshot.
 type Query struct {
 	Collection string
-	Embeds     []*Embed // the relations to embed in the records
-	Named      []Named  // every path, in the order of the request
+	Embeds     []*Embed // relations to embed in the records
+	Named      []Named  // all paths, in the order of the request
 	Sort       []SortKey
 	Paging     Paging
 
-	filter filter  // all of its parts must match
-	terms  int     // their number, at every depth
-	fields *fields // nil: all
+	filter filter  // all parts must match
+	terms  int     // the number of terms in filter, at every depth
+	fields *fields // fields to select, or nil for all
 }
 
-// An Embed is a relation named in _embed or _expand, with the relations to embed
-// in its records.
+// An Embed is a relation named in _embed or _expand, with the relations to embed in the
+// related records.
 type Embed struct {
 	Parameter string
 	Name      string
@@ -31,11 +31,11 @@ type Embed struct {
 	Inner     []*Embed
 }
 
-// Names resolves the names in a query on one collection.
+// Names resolves names in a query on a collection.
 type Names interface {
-	// Has reports whether some record has the top-level field name.
+	// Has reports whether a record has the top-level field name.
 	Has(name string) bool
-	// Alias returns the field that name is an alias of.
+	// Alias returns the field for which name is an alias.
 	Alias(name string) (canonical string, ok bool)
 }
 
@@ -46,10 +46,12 @@ type Named struct {
 }
 
 // Filters reports whether q has filters.
-func (q *Query) Filters() bool { return len(q.filter.parts) > 0 }
+func (q *Query) Filters() bool {
+	return len(q.filter.parts) > 0
+}
 
-// Match reports whether the filters of q select a single value; use a Matcher for
-// many. A filter on embedded records sees only the stored value.
+// Match reports whether the filters of q select a value. Use a Matcher for many values. A filter
+// on embedded records sees only the stored value.
 func (q *Query) Match(v jsontext.Value) bool {
 	m := q.Matcher(nil)
 	return m.Match(v) && m.err == nil
@@ -68,28 +70,39 @@ func (q *Query) Where(names Names, condition jsontext.Value) (*Query, error) {
 func (q *Query) Referring(member, id string) *Query {
 	n := *q
 	t := &term{name: member, path: Path{member}, op: opRefers}
-	t.add(id) // one value is not too many
+	t.add(id) // a single value is not too many
 	n.filter.parts = slices.Concat([]*filter{{term: t}}, q.filter.parts)
 	return &n
 }
 
-// Equalities iterates over fields and equality keys: every record that q selects
-// has one of the keys in the field.
+// Equalities iterates over fields and equality keys. Every record that q selects has one of
+// the keys in the field.
 func (q *Query) Equalities(yield func(member string, keys []string) bool) {
 	for _, f := range q.filter.parts {
-		t := f.term
-		if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) || t.op != opEq && t.op != opIn && t.op != opRefers {
+		name, ok := q.testsField(f)
+		if !ok || f.term.op != opEq && f.term.op != opIn && f.term.op != opRefers {
 			continue
 		}
-		if !yield(t.path[0], slices.Collect(maps.Keys(t.keys))) {
+		if !yield(name, slices.Collect(maps.Keys(f.term.keys))) {
 			return
 		}
 	}
 }
 
-// Tested iterates over the top-level fields whose values the filters of q test, with
-// the parameter of each. A filter that asks whether a field exists does not count.
-func (q *Query) Tested(yield func(parameter, member string) bool) { q.tested(&q.filter, yield) }
+// testsField returns the field of a filter that is a term on a top-level field of the record.
+func (q *Query) testsField(f *filter) (name string, ok bool) {
+	t := f.term
+	if t == nil || f.not || len(t.path) != 1 || q.EmbedsAt(t.path) {
+		return "", false
+	}
+	return t.path[0], true
+}
+
+// Tested iterates over the parameters of filters, and the top-level fields whose values the
+// filters test. A filter that tests whether a field exists does not count.
+func (q *Query) Tested(yield func(parameter, member string) bool) {
+	q.tested(&q.filter, yield)
+}
 
 func (q *Query) tested(f *filter, yield func(parameter, member string) bool) bool {
 	if t := f.term; t != nil && len(t.path) > 0 && t.op != opExists && t.op != opRefers && !q.EmbedsAt(t.path) {

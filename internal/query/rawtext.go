@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A rawText is a part of a text to search for that can be found in JSON as it is
-// stored. Most records do not have it, and need not be unquoted and folded.
+// A rawText is a part of a text to search for. The part can be found in stored JSON. Most
+// records lack the part, and need not be unquoted and folded.
 type rawText struct {
-	text         []byte // folded; empty: the text has no such part
+	text         []byte // the folded part; empty if there is none
 	rarest       int    // the index of the byte of text that is probably the rarest
-	upper, lower byte   // that byte in both cases
+	upper, lower byte   // the rarest byte in both cases
 }
 
-// maxRawText limits the work for JSON that is full of beginnings of the text.
+// maxRawText limits the work for JSON that is full of prefixes of the text.
 const maxRawText = 16
 
 // letters are the letters of English from the most to the least frequent.
 const letters = "ETAOINSRHLDCUMFPGWYBVKXJQZ"
 
-// newRawText returns the longest part of a folded text without characters that are not
-// ASCII, or that fold to one: K and S are also the folded Kelvin sign and long s.
+// newRawText returns the longest part of a folded text to which only ASCII folds. So the part
+// has no K and no S: the Kelvin sign and the long s fold to these letters.
 func newRawText(folded []byte) rawText {
 	var r rawText
 	for part := range bytes.FieldsFuncSeq(folded, func(c rune) bool { return c >= 0x80 || c == 'K' || c == 'S' }) {
@@ -31,7 +31,10 @@ func newRawText(folded []byte) rawText {
 	best := -2
 	for i, c := range r.text {
 		if n := strings.IndexByte(letters, c); n > best {
-			best, r.rarest, r.upper, r.lower = n, i, c, c
+			best = n
+			r.rarest = i
+			r.upper = c
+			r.lower = c
 			if n >= 0 {
 				r.lower += 'a' - 'A'
 			}
@@ -40,8 +43,8 @@ func newRawText(folded []byte) rawText {
 	return r
 }
 
-// missing reports whether the JSON v certainly has the text in none of its values. v may
-// have it in a name only, or escaped, so false means that it is not known.
+// missing reports whether no value in the JSON v has the text. If missing returns false, v may
+// still lack the text, or have the text only in a name.
 func (r *rawText) missing(v []byte) bool {
 	if len(r.text) == 0 || bytes.IndexByte(v, '\\') >= 0 {
 		return false
@@ -49,9 +52,9 @@ func (r *rawText) missing(v []byte) bool {
 	return !r.occurs(v, r.lower) && (r.lower == r.upper || !r.occurs(v, r.upper))
 }
 
-// occurs reports whether v has the text, with c as its rarest byte.
+// occurs reports whether v has the text, with c as the rarest byte.
 func (r *rawText) occurs(v []byte, c byte) bool {
-	end := len(v) - (len(r.text) - 1 - r.rarest) // c is before it
+	end := len(v) - (len(r.text) - 1 - r.rarest) // of the places for c
 	for i := r.rarest; i < end; i++ {
 		n := bytes.IndexByte(v[i:end], c)
 		if n < 0 {

@@ -7,9 +7,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Selection returns q without what it makes of the records that it selects and sorts: pages,
-// fields and embedded records. The key is the same for queries with the same Selection. It
-// reports false if the filters or the sort keys look into embedded records.
+// Selection returns a query with only the filters and the sort keys of q, without pages, fields
+// and embedded records. Queries with the same Selection have the same key. Selection reports
+// false if a filter or a sort key looks into embedded records.
 func (q *Query) Selection() (s *Query, key string, ok bool) {
 	s = &Query{Collection: q.Collection, Sort: q.Sort, filter: q.filter}
 	var b []byte
@@ -24,8 +24,8 @@ func (q *Query) Selection() (s *Query, key string, ok bool) {
 	return s, string(b), ok
 }
 
-// appendFilter appends a text that is the same for equal filters, in whatever order they are.
-// It reports false if the filter looks into embedded records.
+// appendFilter appends a text that is the same for equal filters, whatever the order of the
+// parts. It reports false if the filter looks into embedded records.
 func (q *Query) appendFilter(b []byte, f *filter) (_ []byte, ok bool) {
 	b = strconv.AppendBool(b, f.not)
 	if t := f.term; t != nil {
@@ -52,7 +52,7 @@ func (q *Query) appendFilter(b []byte, f *filter) (_ []byte, ok bool) {
 	return b, true
 }
 
-// appendCounted appends a text after its length, so that its end is certain.
+// appendCounted appends the length of a text and the text, so that the end is certain.
 func appendCounted(b []byte, text string) []byte {
 	b = strconv.AppendInt(append(b, ' '), int64(len(text)), 10)
 	return append(append(b, ' '), text...)

@@ -11,15 +11,15 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A SortKey is one of the values by which a list is sorted.
+// A SortKey is a value by which a list is sorted.
 type SortKey struct {
 	Path       Path
 	Descending bool
-	ByValue    bool // strings that are numbers sort as numbers, because the list has both
+	ByValue    bool // whether strings that are numbers sort as numbers
 }
 
-// ByValue returns q with more sort keys by value: those of which counts has numbers and
-// strings that are numbers. It reports whether there are any.
+// ByValue returns q with more sort keys by value: a key sorts by value if the list has numbers as
+// well as strings that are numbers, according to counts. It reports whether keys have changed.
 func (q *Query) ByValue(counts []Numbers) (_ *Query, more bool) {
 	n := *q
 	n.Sort = slices.Clone(q.Sort)
@@ -31,11 +31,11 @@ func (q *Query) ByValue(counts []Numbers) (_ *Query, more bool) {
 	return &n, more
 }
 
-// Numbers counts the values of a list that are numbers, and those that are numbers spelled
-// as strings. A list that has both sorts by value.
+// Numbers counts the numbers in a list, and the strings that are numbers. A list with both
+// sorts by value.
 type Numbers struct{ Numbers, Numerals int }
 
-// Add adds by to the counts of v.
+// Add adds by to the count for v.
 func (n *Numbers) Add(v jsontext.Value, by int) {
 	if v.Kind() == '0' {
 		n.Numbers += by
@@ -44,17 +44,12 @@ func (n *Numbers) Add(v jsontext.Value, by int) {
 	}
 }
 
-// Mixed reports whether there are both.
-func (n *Numbers) Mixed() bool { return n.Numbers > 0 && n.Numerals > 0 }
-
-// AsNumber returns the number that the string v spells as JSON does, or otherwise v.
-func AsNumber(v jsontext.Value) jsontext.Value {
-	if number, ok := numeral(v); ok {
-		return number
-	}
-	return v
+// Mixed reports whether the list has both.
+func (n *Numbers) Mixed() bool {
+	return n.Numbers > 0 && n.Numerals > 0
 }
 
+// numeral returns the number that the string v spells, as in JSON.
 func numeral(v jsontext.Value) (jsontext.Value, bool) {
 	if v.Kind() != '"' || len(v) < 3 || v[1] != '-' && v[1] != '\\' && (v[1] < '0' || v[1] > '9') {
 		return nil, false // most strings
@@ -63,23 +58,23 @@ func numeral(v jsontext.Value) (jsontext.Value, bool) {
 	return text, isNumber(text)
 }
 
-// OrderKey returns the first OrderKeyLen bytes that compare as the list is sorted. It adds by
-// to the counts of the values of each sort key.
+// OrderKey returns the first OrderKeyLen bytes of the order key of v. Order keys compare as the
+// list is sorted. OrderKey adds by to the counts for each sort key.
 func (m *Matcher) OrderKey(v jsontext.Value, counts []Numbers, by int) []byte {
 	key := m.orderKey(make([]byte, 0, OrderKeyLen+8), v, OrderKeyLen, counts, by)
 	return key[:min(len(key), OrderKeyLen)]
 }
 
-// orderKey appends bytes that compare as the list is sorted, strings by their first most
-// bytes. It adds by to the counts of the values of each sort key.
+// orderKey appends the order key of v, with the first most bytes of strings. It adds by to the
+// counts for each sort key.
 func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int, counts []Numbers, by int) []byte {
 	m.full = nil
 	for n, k := range m.q.Sort {
 		start := len(dst)
 		found, _ := m.find(k.Path, v)
 		counts[n].Add(found, by)
-		if k.ByValue {
-			found = AsNumber(found)
+		if number, ok := numeral(found); ok && k.ByValue {
+			found = number
 		}
 		dst = appendOrderKey(dst, found, most)
 		for i := start; k.Descending && i < len(dst); i++ {
@@ -89,13 +84,13 @@ func (m *Matcher) orderKey(dst []byte, v jsontext.Value, most int, counts []Numb
 	return dst
 }
 
-// keptKey is how many bytes of its order key a row has.
-const keptKey = 256
+// maxRowKey is the maximum length of the order key of a row.
+const maxRowKey = 256
 
 // A row is an item to be sorted.
 type row[T any] struct {
 	item T
-	at   int // its position before sorting, which orders equal items
+	at   int // the position before sorting, which orders equal items
 	key  []byte
 }
 
@@ -112,21 +107,21 @@ func Sort[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int) ([]
 	return sortCounting(m, items, value, n, counts)
 }
 
-// sortCounting is Sort with the keys as they are. It counts their values.
+// sortCounting is Sort without changes of the sort keys. It counts the values of each key.
 func sortCounting[T any](m *Matcher, items []T, value func(T) jsontext.Value, n int, counts []Numbers) ([]T, error) {
 	compare := func(a, b row[T]) int {
 		c := bytes.Compare(a.key, b.key)
-		if c == 0 && len(a.key) == keptKey { // they may differ later
+		if c == 0 && len(a.key) == maxRowKey { // the whole keys may differ
 			whole := func(r row[T]) []byte { return m.orderKey(nil, value(r.item), math.MaxInt, counts, 0) }
 			c = bytes.Compare(whole(a), whole(b))
 		}
 		return cmp.Or(c, cmp.Compare(a.at, b.at))
 	}
-	// A page needs only the first n rows. Once there are twice as many, the later
-	// half is dropped, and from then on every row after the last one kept.
+	// A page needs only the first n rows. Once there are twice as many, drop the later half,
+	// and from then on every row after the last of the first half.
 	room := min(len(items), 2*n+64)
 	rows := make([]row[T], 0, room)
-	var keys []byte // of the rows since the latest cut
+	var keys []byte // the keys of the rows since the latest cut
 	var last *row[T]
 	cut := func() {
 		slices.SortFunc(rows, compare)
@@ -134,8 +129,8 @@ func sortCounting[T any](m *Matcher, items []T, value func(T) jsontext.Value, n 
 	}
 	for i, item := range items {
 		start := len(keys)
-		keys = m.orderKey(keys, value(item), keptKey, counts, 1)
-		keys = keys[:min(len(keys), start+keptKey)]
+		keys = m.orderKey(keys, value(item), maxRowKey, counts, 1)
+		keys = keys[:min(len(keys), start+maxRowKey)]
 		if m.err != nil {
 			return nil, m.err
 		}

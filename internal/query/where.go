@@ -8,36 +8,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/spell"
 )
 
 // maxWhereParts limits a condition, in addition to the limits of the query.
 const maxWhereParts = 256
 
-// where adds a condition to the query: an object whose fields must all match.
+// where adds a condition to the query. A condition is an object whose fields must all match.
 //
-//	"and": […], "or": […]       conditions that must all match, or one of them
+//	"and": […], "or": […]       conditions: all, or at least one, must match
 //	"not": {…}                  a condition that must not match
 //	"f": {"op": value, …}       operators on a field or a path
 //	"f": value                  equals
 //	"f": {"g": {…}}             a condition on a value within f
-//	"f": {"or": [{"op": …}]}    operators on f joined otherwise
+//	"f": {"or": [{"op": …}]}    operators on f, joined by or
 //
-// Values are scalars, for "in" also lists of them. They mean the same as in a
-// URL: 2 and "2" are equal. A condition that is null always matches. An empty operand of lt,
-// lte, gt or gte is no condition, nor is what consists of such operands only.
+// Values are scalars, for "in" also lists of scalars. Values mean the same as in a URL: 2 and "2"
+// are equal. A condition that is null always matches. An empty operand of lt, lte, gt or gte is
+// ignored, and so is an object that consists of such operands only.
 func (p *parser) where(v jsontext.Value) error {
 	const mistake = "a condition is JSON like {\"or\":[{\"views\":{\"gt\":10}},{\"title\":{\"contains\":\"x\"}}]}"
 	if !v.IsValid() { // includes invalid UTF-8 and duplicate names
-		return &Error{Parameter: "_where", Detail: "this is not valid JSON; " + mistake}
+		return refuse("", "this is not valid JSON; %s", mistake)
 	}
 	v = rawjson.Compact(v)
-	switch v.Kind() {
-	case 'n':
+	if v.Kind() == 'n' {
 		return nil
-	case '{':
-	default:
-		return &Error{Parameter: "_where", Detail: "this is " + rawjson.KindName(v) + "; " + mistake}
+	}
+	if v.Kind() != '{' {
+		return refuse("", "this is %s; %s", rawjson.KindName(v), mistake)
 	}
 	f, err := p.condition(v, nil, "")
 	if err != nil || f == nil {
@@ -51,12 +49,13 @@ func refuse(at, format string, args ...any) error {
 	return &Error{Parameter: "_where", Pointer: at, Detail: fmt.Sprintf(format, args...)}
 }
 
-// condition parses an object whose fields are conditions, on the value at the
-// path within if that is not empty. at is the pointer of the object. The filter is
-// nil if all of the fields are no condition.
+// condition parses an object whose fields are conditions. If the path within is not empty, the
+// conditions are on the value at that path. The pointer of the object is at. The filter is nil
+// if all fields are ignored.
 func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, error) {
 	f := new(filter)
-	if p.parts++; p.parts > maxWhereParts {
+	p.parts++
+	if p.parts > maxWhereParts {
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
 	empty := 0
@@ -82,7 +81,7 @@ func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, e
 	return f, nil
 }
 
-// member parses one field of a condition. The filter is nil if the field is no condition.
+// member parses a field of a condition. The filter is nil if the field is ignored.
 func (p *parser) member(name string, v jsontext.Value, within Path, at string) (*filter, error) {
 	switch name {
 	case "and", "or":
@@ -102,7 +101,7 @@ func (p *parser) member(name string, v jsontext.Value, within Path, at string) (
 			return p.operand(within, op, v, at)
 		}
 		if v.Kind() != '{' { // name was meant as an operator
-			return nil, refuse(at, "there is no operator %q%s", rawjson.Shorten(name), spell.DidYouMean(name, "the operators", operators))
+			return nil, refuse(at, "%s", UnknownOperator("", name).Detail)
 		}
 	}
 	switch v.Kind() {
@@ -114,7 +113,7 @@ func (p *parser) member(name string, v jsontext.Value, within Path, at string) (
 	return p.operand(p.to(within, name), opEq, v, at)
 }
 
-// to returns the path that name means within a path.
+// to returns the path of a name within a path.
 func (p *parser) to(within Path, name string) Path {
 	if len(within) == 0 {
 		return p.path("_where", name)
@@ -157,7 +156,7 @@ func (p *parser) list(any bool, v jsontext.Value, within Path, at string) (*filt
 	return f, nil
 }
 
-// operand parses the operand of an operator. The filter is nil if it is no condition.
+// operand parses the operand of an operator. The filter is nil if the operand is ignored.
 func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*filter, error) {
 	if op.compares() && string(v) == `""` {
 		return nil, nil
@@ -166,29 +165,35 @@ func (p *parser) operand(to Path, op operator, v jsontext.Value, at string) (*fi
 	if err != nil {
 		return nil, err
 	}
-	add := func(v jsontext.Value) {
-		switch {
-		case v.Kind() == '{' || v.Kind() == '[':
-			err = refuse(at, "%s compares with a string, a number, true, false or null, not with %s", operators[op], rawjson.KindName(v))
-		case v.Kind() == 'n' && op != opEq && op != opNe && op != opIn:
-			err = refuse(at, "%s cannot compare with null; use exists to ask whether there is a value", operators[op])
-		case v.Kind() == '"':
-			err = t.add(rawjson.Unquote(v))
-		default:
-			err = t.add(string(v))
-		}
-		if e, ok := err.(*Error); ok {
-			e.Pointer = at
+	if op != opIn || v.Kind() != '[' {
+		return &filter{term: t}, t.addOperand(v, at)
+	}
+	for e := range rawjson.Elements(v) {
+		if err := t.addOperand(e, at); err != nil {
+			return nil, err
 		}
 	}
-	if op == opIn && v.Kind() == '[' {
-		for e := range rawjson.Elements(v) {
-			if add(e); err != nil {
-				break
-			}
+	return &filter{term: t}, nil
+}
+
+// addOperand adds a value of a condition in JSON.
+func (t *term) addOperand(v jsontext.Value, at string) error {
+	name := operators[t.op]
+	text := string(v)
+	switch v.Kind() {
+	case '{', '[':
+		return refuse(at, "%s compares with a string, a number, true, false or null, not with %s",
+			name, rawjson.KindName(v))
+	case 'n':
+		if t.op != opEq && t.op != opNe && t.op != opIn {
+			return refuse(at, "%s cannot compare with null; use exists to ask whether there is a value", name)
 		}
-	} else {
-		add(v)
+	case '"':
+		text = rawjson.Unquote(v)
 	}
-	return &filter{term: t}, err
+	err := t.add(text)
+	if e, ok := err.(*Error); ok {
+		e.Pointer = at
+	}
+	return err
 }

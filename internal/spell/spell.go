@@ -20,32 +20,33 @@ func DidYouMean(word, what string, known []string) string {
 	return "; " + what + " are " + strings.Join(known, ", ")
 }
 
-// Nearest returns the known word that word was probably meant to be: the one
-// with the smallest distance, if that is at most a quarter of its length (1 for
-// three letters and more). It ignores case. If two are equally near, as
-// Scheduled and Rescheduled are to Unscheduled, it returns "": a guess might
-// suggest the opposite of what was meant.
+// Nearest returns the known word that the user probably meant: the word with the smallest
+// distance from word, if the distance is at most a quarter of the known word's length (or 1,
+// for three letters and more). Nearest ignores case. If two known words are equally near, as
+// Scheduled and Rescheduled are to Unscheduled, Nearest returns "": a guess might suggest the
+// opposite of what the user meant.
 func Nearest(word string, known []string) string {
 	lower := strings.ToLower(word)
 	nearest, least := "", -1
 	for _, k := range known {
 		n := utf8.RuneCountInString(k)
 		d := distance(lower, strings.ToLower(k))
-		switch {
-		case d > max(n/4, min(1, n/3)) && d > 0:
-		case least < 0 || d < least:
+		if d > max(n/4, min(1, n/3)) {
+			continue
+		}
+		if least < 0 || d < least {
 			nearest, least = k, d
-		case d == least && !strings.EqualFold(k, nearest):
+		} else if d == least && !strings.EqualFold(k, nearest) {
 			nearest = ""
 		}
 	}
 	return nearest
 }
 
-// NearName returns the known name that name is almost certainly a typing error
-// for, or "". It differs only in case; or it has at least five characters and
-// one letter is inserted, deleted, replaced or swapped with its neighbour.
-// Digits do not count: neither line2 nor line is an error for line1.
+// NearName returns the known name for which name is almost certainly a typing error,
+// or "". The known name differs only in case; or it has at least five characters, and
+// a letter is inserted, deleted, replaced or swapped with a neighbour. Digits do not
+// count: neither line2 nor line is an error for line1.
 func NearName(name string, known []string) string {
 	for _, k := range known {
 		if k != name && strings.EqualFold(k, name) {
@@ -55,8 +56,8 @@ func NearName(name string, known []string) string {
 	n := utf8.RuneCountInString(name)
 	for _, k := range known {
 		m := utf8.RuneCountInString(k)
-		if m < 5 || n < m-1 || n > m+1 || name[0] != k[0] && name[len(name)-1] != k[len(k)-1] { // as most are
-			continue // one error does not change both ends
+		if m < 5 || n < m-1 || n > m+1 || name[0] != k[0] && name[len(name)-1] != k[len(k)-1] {
+			continue // a single error does not change both ends
 		}
 		if distance(name, k) == 1 && letters(name) != letters(k) {
 			return k
@@ -83,9 +84,9 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with
-// their neighbour on the way from one word to another: the Damerau-Levenshtein distance of
-// optimal alignments. It is 50 if a word has more letters.
+// distance returns the Damerau-Levenshtein distance (of optimal alignments) between two words:
+// the number of letters to insert, delete, replace or swap with a neighbour. It returns 50 for
+// longer words.
 func distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	if len(a) > 50 || len(b) > 50 {
@@ -111,7 +112,7 @@ func distance(from, to string) int {
 	return d[len(a)][len(b)]
 }
 
-// NearestIDs returns ids sorted by their distance from one: numbers first if it is a number.
+// NearestIDs returns ids sorted by the distance from id. If id is a number, numbers come first.
 func NearestIDs(id string, ids []string) []string {
 	sought, err := strconv.ParseFloat(id, 64)
 	away := make(map[string]float64, len(ids))
