@@ -163,6 +163,7 @@ func TestStopEndsStreams(t *testing.T) {
 	}
 	finish := beginPost(t, p)
 	acknowledged := make(chan []string, writers)
+	wrote := make(chan struct{}, writers) // has an element for each writer that is busy
 	for w := range writers {
 		go func() {
 			var keys []string
@@ -170,15 +171,23 @@ func TestStopEndsStreams(t *testing.T) {
 				key := fmt.Sprintf("w%d-%d-end", w, n)
 				resp, err := http.Post(p.URL+"/drivers", "application/json", strings.NewReader(`{"driverName":"`+key+`"}`))
 				if err != nil || resp.StatusCode != http.StatusCreated {
+					if n <= 9 {
+						wrote <- struct{}{}
+					}
 					acknowledged <- keys
 					return
 				}
 				resp.Body.Close()
 				keys = append(keys, key)
+				if n == 9 {
+					wrote <- struct{}{}
+				}
 			}
 		}()
 	}
-	time.Sleep(300 * time.Millisecond)
+	for range writers {
+		<-wrote
+	}
 	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

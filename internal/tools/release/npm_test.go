@@ -177,11 +177,13 @@ func TestNpmCommand(t *testing.T) {
 			if test.group {
 				pid = -pid
 			}
-			for _, s := range test.signals {
+			for i, s := range test.signals {
+				if i > 0 {
+					time.Sleep(50 * time.Millisecond) // in which the first signal could end the program
+				}
 				if err := syscall.Kill(pid, s); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(50 * time.Millisecond)
 			}
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("the command ends with %v", err)
@@ -281,7 +283,7 @@ func TestNpmPlatform(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // in which the command could pass the signal on
 	io.WriteString(stdin, "end\n")
 	rest, _ := io.ReadAll(stdout)
 	cmd.Wait()
