@@ -6,13 +6,13 @@ import "github.com/go-json-experiment/json/jsontext"
 // another array.
 type Edit struct{ From, To, At, End int }
 
-// maxAligned limits the time that Edits takes, which is the product of the lengths of
-// what differs.
+// maxAligned limits the time of Edits, which is the product of the lengths of the parts that
+// differ.
 const maxAligned = 1 << 20
 
-// Edits returns the edits that turn the array old into v, in order. Between two edits is
-// at least one element that both arrays have, apart from white space. As many elements as
-// possible stay. If a long part of the arrays differs, that part is one edit.
+// Edits returns the edits that turn the array old into v, in order. As many elements as
+// possible stay, at least one between two edits. White space does not count. If a long part of
+// the arrays differs, that part is one edit.
 func Edits(old, v []jsontext.Value) (edits []Edit) {
 	head, foot := commonEnds(old, v, sameText)
 	old = old[head : len(old)-foot]
@@ -53,7 +53,7 @@ func Edits(old, v []jsontext.Value) (edits []Edit) {
 }
 
 // scoreAlignments returns the score of the best alignment of a[i:] and b[j:] at [i][j]: the
-// most equal elements count first, then the most elements with another one in their place.
+// number of equal elements counts first, then the number of replaced elements.
 func scoreAlignments(a, b []int) [][]int32 {
 	scores := make([][]int32, len(a)+1)
 	for i := range scores {
@@ -72,8 +72,8 @@ func scoreAlignments(a, b []int) [][]int32 {
 	return scores
 }
 
-// scoreOfSame returns the score of two equal elements, which is more than that of all
-// others together.
+// scoreOfSame returns the score of two equal elements, which is more than the score of all
+// replaced elements together.
 func scoreOfSame(a, b []int) int32 { return int32(min(len(a), len(b)) + 1) }
 
 // numberTexts returns a number for each element. Equal texts have the same number.

@@ -2,14 +2,15 @@ package rawjson
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Locate returns the line and the column, both from 1 and the column in code
-// points, of the value that a JSON Pointer leads to; of a field, the place of its
-// name. data may have comments, trailing commas and a byte order mark, and must
-// be valid up to that value. ok is false if there is no such value.
+// Locate returns the line and the column of the element, or of the name of the field, that a
+// JSON Pointer leads to. Both count from 1, and the column counts code points. data may have
+// comments, trailing commas and a byte order mark, and must be valid up to that value. ok is
+// false if there is no such value.
 func Locate(data []byte, pointer string) (line, column int, ok bool) {
 	at, _, ok := find(data, pointer)
 	line, column = LineColumn(data, at)
@@ -17,8 +18,8 @@ func Locate(data []byte, pointer string) (line, column int, ok bool) {
 }
 
 // Offset returns the index of the element, or of the name of the field, that
-// pointer leads to. If data has no such value it returns the index of the
-// nearest value around it.
+// pointer leads to. If data has no such value, Offset returns the index of the
+// innermost existing value on the way.
 func Offset(data []byte, pointer string) int {
 	at, _, _ := find(data, pointer)
 	return at
@@ -33,8 +34,9 @@ func At(v jsontext.Value, pointer string) jsontext.Value {
 	return v[i:SkipCommented(v, i)]
 }
 
-// find returns the index of the item that pointer leads to, name included, and the
-// index of its value. If there is no such item it returns the nearest one around it.
+// find returns the index of the item that pointer leads to, with the name, and the
+// index of the value. If there is no such item, find returns the innermost existing item on the
+// way.
 func find(data []byte, pointer string) (at, value int, ok bool) {
 	v := Blanked(data)
 	value = SkipSpace(v, 0)
@@ -72,10 +74,9 @@ func SkipGap(b []byte, i int) int {
 	return i
 }
 
-// Blanked returns data with spaces for a byte order mark, comments and trailing
-// commas, so that offsets are the same: a copy, or data itself if it has none of
-// these. Line breaks stay. Other invalid text stays invalid, as does a comment that
-// does not end or is not UTF-8.
+// Blanked returns data with spaces in place of a byte order mark, comments and trailing
+// commas. Offsets and line breaks stay. Blanked returns data itself if there is nothing to
+// replace. Other invalid text stays invalid, also a comment without an end or with invalid UTF-8.
 func Blanked(data []byte) []byte {
 	out := data[:len(data):len(data)]
 	blank := func(from, to int) {
@@ -93,7 +94,8 @@ func Blanked(data []byte) []byte {
 		i = len(byteOrderMark)
 		blank(0, i)
 	}
-	before, comma := byte(','), -1 // the latest token, and its offset if it is a comma after a value
+	before := byte(',') // the first byte of the latest token
+	comma := -1         // the offset of the latest token, if it is a comma after a value
 	for i < len(data) {
 		c := data[i]
 		switch c {
@@ -118,7 +120,7 @@ func Blanked(data []byte) []byte {
 			}
 		}
 		comma = -1
-		if c == ',' && before != '{' && before != '[' && before != ',' && before != ':' {
+		if c == ',' && strings.IndexByte("{[,:", before) < 0 {
 			comma = i
 		}
 		before = c
@@ -131,16 +133,16 @@ func Blanked(data []byte) []byte {
 	return out
 }
 
-// Begins returns the first byte of the value in a text with comments, 0 if there is none.
+// Begins returns the first byte of the value in a text with comments, or 0.
 func Begins(text []byte) byte {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if i := SkipGap(text, 0); i < len(text) {
 		return text[i]
 	}
 	return 0
 }
 
-// SkipCommented returns the index just past the value, which may have comments, at i.
+// SkipCommented returns the index just past the value at i, which may have comments.
 func SkipCommented(b []byte, i int) int {
 	for depth := 0; i < len(b); i = SkipGap(b, i) {
 		switch b[i] {

@@ -1,13 +1,12 @@
-// Package rawjson reads and edits JSON text in place. It decodes only requested
-// values, so numbers, names and strings keep their spelling. The text must be
-// valid JSON.
+// Package rawjson reads and edits JSON text in place. Numbers, names and strings keep their
+// spelling, because the package decodes only requested values. The text must be valid JSON.
 //
 //   - scan.go finds the ends of values, fields and elements;
 //   - pointer.go follows JSON Pointers and finds lines and columns;
 //   - edit.go compacts values, replaces escapes, sets fields and applies merge patches;
-//   - merge.go keeps the order of fields in a value that replaces another;
-//   - align.go finds the edits that turn an array into another;
+//   - merge.go gives a new value the order of fields of the old value;
+//   - align.go finds the edits between two arrays;
 //   - equal.go and number.go compare values, numbers exactly;
 //   - commented.go reads text with comments and trailing commas;
-//   - text.go has what error messages say about values.
+//   - text.go describes values in error messages.
 package rawjson

@@ -29,8 +29,8 @@ func AppendCompact(dst []byte, v jsontext.Value) []byte {
 	return dst
 }
 
-// Unescaped is like Compact, but names and strings have their characters instead of
-// escapes, unless JSON requires an escape or the character is half a surrogate pair.
+// Unescaped is like Compact, but replaces escapes by characters, unless JSON requires the
+// escape or the character is half a surrogate pair.
 func Unescaped(v jsontext.Value) jsontext.Value {
 	v = Compact(v)
 	if bytes.IndexByte(v, '\\') < 0 {
@@ -102,7 +102,7 @@ func AppendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(AppendQuote(AppendComma(dst), name), ':'), value...)
 }
 
-// AppendQuotedMember is like AppendMember for a name that is quoted already.
+// AppendQuotedMember is like AppendMember for a quoted name.
 func AppendQuotedMember(dst, name, value []byte) []byte {
 	return append(append(append(AppendComma(dst), name...), ':'), value...)
 }
@@ -116,7 +116,7 @@ func AppendComma(dst []byte) []byte {
 	return dst
 }
 
-// MemberNames returns the names of the fields of v, in order. It is not nil.
+// MemberNames returns the names of the fields of v, in order. The result is not nil.
 func MemberNames(v jsontext.Value) []string {
 	names := []string{}
 	for name := range Members(v) {
@@ -126,7 +126,7 @@ func MemberNames(v jsontext.Value) []string {
 }
 
 // SetMember returns the compact object v with the field called name set to
-// value: in its place if v has one, otherwise as the first.
+// value: in place if v has the field, otherwise as the first field.
 func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 	if i := MemberAt(v, 0, name); i >= 0 {
 		return slices.Concat(v[:i], []byte(value), v[SkipValue(v, i):])
@@ -139,18 +139,18 @@ func SetMember(v jsontext.Value, name, value string) jsontext.Value {
 }
 
 // MergeMembers returns the compact object old with the fields of the compact
-// object v set: in their places if old has them, otherwise at the end.
+// object v set: in place if old has the field, otherwise at the end.
 func MergeMembers(old, v jsontext.Value) jsontext.Value {
 	return appendMerged(make([]byte, 0, len(old)+len(v)), old, v, false)
 }
 
 // MergePatch applies a merge patch as RFC 7396 section 2 defines. Both values are
-// compact. Fields keep their places; new ones come after them.
+// compact. New fields come after the old ones.
 func MergePatch(old, patch jsontext.Value) jsontext.Value {
 	return appendMerged(make([]byte, 0, len(old)+len(patch)), old, patch, true)
 }
 
-// appendMerged appends what MergeMembers or, with deep, MergePatch returns.
+// appendMerged appends the result of MergePatch, or of MergeMembers if deep is false.
 func appendMerged(dst []byte, old, v jsontext.Value, deep bool) []byte {
 	if deep && v.Kind() != '{' {
 		return append(dst, v...)
@@ -160,10 +160,9 @@ func appendMerged(dst []byte, old, v jsontext.Value, deep bool) []byte {
 		set[Unquote(name)] = value
 	}
 	add := func(name, was, value jsontext.Value) {
-		switch {
-		case !deep:
+		if !deep {
 			dst = AppendQuotedMember(dst, name, value)
-		case value.Kind() != 'n':
+		} else if value.Kind() != 'n' {
 			dst = appendMerged(AppendQuotedMember(dst, name, nil), was, value, true)
 		}
 	}

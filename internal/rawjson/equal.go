@@ -7,19 +7,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Equal reports whether two values are equal however they are spelled.
+// Equal reports whether two values are equal. The spelling does not count.
 func Equal(a, b jsontext.Value) bool {
 	return a.Kind() == b.Kind() && Identity(a) == Identity(b)
 }
 
-// Identity returns a key that equal values share, however they are spelled:
-// numbers of equal value, strings of the same text, arrays of equal elements,
-// objects of equal fields in any order.
+// Identity returns a key that equal values share: numbers of equal value, strings of
+// the same text, arrays of equal elements, objects of equal fields in any order.
 func Identity(v jsontext.Value) string {
 	return string(appendIdentity(nil, v))
 }
 
-// appendIdentity appends v in its canonical spelling.
+// appendIdentity appends v in canonical spelling.
 func appendIdentity(dst []byte, v jsontext.Value) []byte {
 	switch v.Kind() {
 	case '0':

@@ -7,16 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// mergeDepth is the depth from which Merge takes values as they are. Each level costs
-// a scan of everything in it. People do not nest so deep, but a program may.
+// mergeDepth is the depth from which Merge leaves values unchanged, because each level costs
+// another scan of the text inside. People do not nest so deep, but a program may.
 const mergeDepth = 32
 
-// Merge returns the value v in the order of old, the value that it replaces. Fields of
-// both stay where they are in old and keep the spelling of their names; a new one
-// follows the field that it follows in v. Equal strings keep their spelling. Values of
-// fields are merged in the same way, and so are elements with their Partners. If the
-// values are a collection, idMember is the field with the ids of its records; otherwise it
-// is empty. What Merge returns is already in the order of old.
+// Merge returns the value v in the order of old, which v replaces. Common fields keep the place
+// and the spelling of their names in old; a new field follows the same field as in v. Equal
+// strings keep their spelling. Merge also merges the values of fields, and elements with their
+// Partners. If the values are a collection, idMember is the field with the ids of the records;
+// otherwise idMember is empty. Another Merge of the result changes nothing.
 func Merge(old, v jsontext.Value, idMember string) jsontext.Value { return merge(old, v, idMember, 0) }
 
 func merge(old, v jsontext.Value, idMember string, depth int) jsontext.Value {
@@ -41,28 +40,27 @@ func merge(old, v jsontext.Value, idMember string, depth int) jsontext.Value {
 	return append(out, ']')
 }
 
-// MergeElements is Merge for the elements of collections. It replaces the elements of v that change.
+// MergeElements is Merge for the elements of collections. It changes v.
 func MergeElements(old, v []jsontext.Value, idMember string) { mergeElements(old, v, idMember, 0) }
 
-// mergeElements reports whether it has changed an element of v.
+// mergeElements reports whether an element of v has changed.
 func mergeElements(old, v []jsontext.Value, idMember string, depth int) (changed bool) {
 	partners, _, _ := Partners(old, v, idMember)
 	for i, partner := range partners {
 		if partner < 0 {
 			continue
 		}
-		if merged := merge(old[partner], v[i], "", depth); !bytes.Equal(merged, v[i]) {
-			v[i], changed = merged, true
-		}
+		merged := merge(old[partner], v[i], "", depth)
+		changed = changed || !bytes.Equal(merged, v[i])
+		v[i] = merged
 	}
 	return changed
 }
 
-// Partners returns, for each element of an array v that replaces the array old, the
-// index of the element of old that it changes, or -1 if it is new. The first head and the
-// last foot elements of both are equal. In between, elements change those with the same
-// index or, in a collection, those with the same id in the field called idMember, if
-// they have one.
+// Partners returns, for each element of the array v, the index of the element of old that
+// the element changes, or -1 for a new element. The first head and the last foot elements of
+// both arrays are equal. In between, the partner is the element with the same index or, in a
+// collection with idMember, the element with the same id, if there is an id.
 func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, foot int) {
 	partners = make([]int, len(v))
 	head, foot = commonEnds(old, v, SameUnescaped)
@@ -82,7 +80,7 @@ func Partners(old, v []jsontext.Value, idMember string) (partners []int, head, f
 	}
 	byID := make(map[string]int)
 	if idMember != "" {
-		for i := len(old) - foot - 1; i >= head; i-- { // the first one has the id
+		for i := len(old) - foot - 1; i >= head; i-- { // the first element with an id counts
 			byID[id(old[i])] = i
 		}
 	}
@@ -114,30 +112,30 @@ func SameUnescaped(a, b jsontext.Value) bool {
 // mergeMembers is merge for objects.
 func mergeMembers(old, v jsontext.Value, depth int) jsontext.Value {
 	type member struct{ name, value jsontext.Value }
-	was := make([]member, 0, 12) // as most records have fewer
+	was := make([]member, 0, 12) // most records have fewer
 	for name, value := range Members(old) {
 		was = append(was, member{name, value})
 	}
-	var places map[string]int // in was, made if the names do not follow one another
-	next := 0
-	place := func(name jsontext.Value) (at int, ok bool) {
+	var indexes map[string]int // in was, made only for fields in another order
+	next := 0                  // the index after the latest common field
+	index := func(name jsontext.Value) (at int, ok bool) {
 		if next < len(was) && bytes.Equal(was[next].name, name) {
 			return next, true
 		}
-		if places == nil {
-			places = make(map[string]int, len(was))
+		if indexes == nil {
+			indexes = make(map[string]int, len(was))
 			for i := range was {
-				places[Unquote(was[i].name)] = i
+				indexes[Unquote(was[i].name)] = i
 			}
 		}
-		at, ok = places[Unquote(name)]
+		at, ok = indexes[Unquote(name)]
 		return at, ok
 	}
 	set := make([]jsontext.Value, len(was)) // the new values
-	var added map[int][]member              // new fields by the place after the one that they follow
+	var added map[int][]member              // new fields by the index of the next old field
 	changed := false
 	for name, value := range Members(v) {
-		at, ok := place(name)
+		at, ok := index(name)
 		if !ok {
 			if added == nil {
 				added = make(map[int][]member)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// farPoint limits exponents. Numbers beyond it, which do not occur in
-// practice, compare as if they had it.
+// farPoint limits exponents. Numbers beyond the limit, which do not occur in
+// practice, compare as numbers at the limit.
 const farPoint = int64(1e18)
 
 // appendDigits appends the digits d of a valid JSON number, without zeros at either
@@ -32,9 +32,9 @@ func appendDigits(dst, s []byte) (_ []byte, negative bool, point int64) {
 	return dst, negative, max(-farPoint, min(farPoint, point+max(-farPoint, min(farPoint, exponent))))
 }
 
-// AppendOrderKey appends bytes that compare as the numbers do: a sign, the
-// place of the point and the digits. All but the sign are inverted for a
-// negative number. No key is the beginning of another.
+// AppendOrderKey appends bytes that sort like the numbers: a sign, the
+// position of the point and the digits. Point and digits are inverted for a
+// negative number. No key is a prefix of another key.
 func AppendOrderKey(dst, number []byte) []byte {
 	start := len(dst)
 	dst, negative, point := appendDigits(append(dst, 2, 0, 0, 0, 0, 0, 0, 0, 0), number)
@@ -52,8 +52,8 @@ func AppendOrderKey(dst, number []byte) []byte {
 	return dst
 }
 
-// CanonicalNumber returns a spelling that all JSON numbers of the same value
-// share: digits without leading or trailing zeros, "e" and an exponent.
+// CanonicalNumber returns the same spelling for all JSON numbers of the same value:
+// digits without leading or trailing zeros, "e" and an exponent.
 func CanonicalNumber(s string) string {
 	out, negative, point := appendDigits(make([]byte, 0, len(s)+8), []byte(s))
 	if len(out) == 0 {
@@ -66,7 +66,7 @@ func CanonicalNumber(s string) string {
 	return string(out)
 }
 
-// Index returns the array index that s spells. It reports false if s is not an index, or too
+// Index returns the array index in s. It reports false if s is not an index, or too
 // large for an array.
 func Index(s string) (int, bool) {
 	i, err := strconv.Atoi(s)

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Tokens iterates over the tokens of data in order, each with the JSON Pointer of its value. A
-// field's name has the pointer of the field. Closing brackets are left out.
+// Tokens iterates over the tokens of data in order, each with the JSON Pointer of the value. A
+// name has the pointer of the field. Closing brackets are left out.
 func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 	return func(yield func(pointer string, tok jsontext.Token) bool) {
 		dec := jsontext.NewDecoder(bytes.NewReader(data))
@@ -27,7 +27,7 @@ func Tokens(data []byte) iter.Seq2[string, jsontext.Token] {
 	}
 }
 
-// byteOrderMark is what some editors put before UTF-8 text.
+// byteOrderMark is a mark that some editors put before UTF-8 text.
 const byteOrderMark = "\ufeff"
 
 // LineColumn returns the line and the column of an offset, both from 1. The
@@ -45,13 +45,13 @@ func LineColumn(data []byte, offset int) (line, column int) {
 // An Excerpt is a part of one line of a text.
 type Excerpt struct {
 	Text  string `json:"text"`
-	Caret int    `json:"caret"` // the character that it is about, from 1; it may be the one after Text
+	Caret int    `json:"caret"` // the character in question, from 1; possibly just past Text
 }
 
-// around is how many characters an excerpt has before its place, and from it on.
+// around is the maximum number of characters of an excerpt before the offset, and after.
 const around = 100
 
-// ExcerptAt returns what is around an offset in its line: at most 200 characters.
+// ExcerptAt returns the part of the line around an offset: at most 200 characters.
 func ExcerptAt(data []byte, offset int) Excerpt {
 	offset = min(offset, len(data))
 	start := 1 + bytes.LastIndexByte(data[:offset], '\n')
@@ -60,7 +60,8 @@ func ExcerptAt(data []byte, offset int) Excerpt {
 	offset = min(offset-start, len(line))
 	before := []rune(string(line[max(0, offset-around*utf8.UTFMax):offset]))
 	after := []rune(string(line[offset:min(len(line), offset+around*utf8.UTFMax)]))
-	before, after = before[max(0, len(before)-around):], after[:min(len(after), around)]
+	before = before[max(0, len(before)-around):]
+	after = after[:min(len(after), around)]
 	text := string(append(before, after...))
 	if short := strings.TrimPrefix(text, byteOrderMark); len(before) > 0 && short != text {
 		return Excerpt{short, len(before)}

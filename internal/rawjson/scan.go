@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how many arrays and objects a value from a client may nest.
+// MaxDepth is the maximum nesting of arrays and objects in a value from a client.
 const MaxDepth = 256
 
 // SkipSpace returns the index of the first byte from i on that is not white space.
@@ -18,8 +18,8 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// SkipString returns the index just past the string that begins at i, or
-// len(b) if it does not end.
+// SkipString returns the index just past the string at i, or len(b) if the string
+// does not end.
 func SkipString(b []byte, i int) int {
 	for i++; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
@@ -38,7 +38,7 @@ func SkipString(b []byte, i int) int {
 	return len(b)
 }
 
-// SkipValue returns the index just past the value that begins at i.
+// SkipValue returns the index just past the value at i.
 func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
@@ -66,7 +66,7 @@ func SkipValue(b []byte, i int) int {
 	return i
 }
 
-// skipScalar returns the index just past the number or the word that begins at i.
+// skipScalar returns the index just past the number or the word at i.
 func skipScalar(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -78,7 +78,8 @@ func skipScalar(b []byte, i int) int {
 	return i
 }
 
-// SkipComma returns the index of what follows a value that ends at i.
+// SkipComma returns the index of the next item, or of the bracket, after a value that ends
+// at i.
 func SkipComma(v []byte, i int) int {
 	i = SkipSpace(v, i)
 	if i < len(v) && v[i] == ',' {
@@ -87,8 +88,8 @@ func SkipComma(v []byte, i int) int {
 	return i
 }
 
-// Members iterates over the fields of the object v in order. Names are still
-// quoted. A value of another kind has no fields.
+// Members iterates over the fields of the object v in order. Names are quoted. A value of
+// another kind has no fields.
 func Members(v []byte) iter.Seq2[jsontext.Value, jsontext.Value] {
 	return func(yield func(name, value jsontext.Value) bool) {
 		for i := firstItem(v, SkipSpace(v, 0), '{'); i < len(v) && v[i] == '"'; {
@@ -117,8 +118,8 @@ func Elements(v []byte) iter.Seq[jsontext.Value] {
 	}
 }
 
-// firstItem returns the index of the first item of the object or array that
-// begins at i, or len(v) if v[i] is not the bracket wanted.
+// firstItem returns the index of the first item of the object or array at i, or len(v) if
+// v[i] is not the bracket open.
 func firstItem(v []byte, i int, open byte) int {
 	if i >= len(v) || v[i] != open {
 		return len(v)
@@ -126,7 +127,7 @@ func firstItem(v []byte, i int, open byte) int {
 	return SkipSpace(v, i+1)
 }
 
-// memberValue returns the index of a field's value, given the index of the end of its name.
+// memberValue returns the index of the value of a field, given the end of the name.
 func memberValue(v []byte, nameEnd int) int { return SkipSpace(v, SkipSpace(v, nameEnd)+1) }
 
 // Member returns the value of the field of v called name.
@@ -139,9 +140,8 @@ func Member(v []byte, name string) (value jsontext.Value, ok bool) {
 }
 
 // MemberAt returns the index of the value of the field called name, given the
-// index of the object. It returns -1 if there is no such field or v[i] does
-// not begin an object. Callers that look for something within the value can
-// continue from the index, so a path is followed in one pass over the text.
+// index of the object. It returns -1 if there is no such field or no object at v[i].
+// Callers can follow a path in one pass over the text by continuing from the index.
 func MemberAt(v []byte, i int, name string) int {
 	_, value := memberAt(v, i, name)
 	return value
@@ -160,9 +160,8 @@ func memberAt(v []byte, i int, name string) (at, value int) {
 	return -1, -1
 }
 
-// ElementAt returns the index of the element with an index as RFC 6901 spells it,
-// given the index of the array. It returns -1 if there is no such element or v[i]
-// does not begin an array.
+// ElementAt returns the index in v of an element, given the index of the array and a token of
+// a JSON Pointer. It returns -1 if there is no such element or no array at v[i].
 func ElementAt(v []byte, i int, token string) int {
 	i = firstItem(v, i, '[')
 	index, ok := Index(token)
@@ -189,7 +188,7 @@ func NameIs(quoted []byte, s string) bool {
 // Unquote returns the text of a quoted string.
 func Unquote(quoted []byte) string { return string(UnquoteBytes(quoted)) }
 
-// Text returns a number as it is spelled, or the text of a string. It reports false
+// Text returns the spelling of a number, or the text of a string. It reports false
 // for other values.
 func Text(v jsontext.Value) (text string, ok bool) {
 	switch v.Kind() {
@@ -201,7 +200,7 @@ func Text(v jsontext.Value) (text string, ok bool) {
 	return "", false
 }
 
-// UnquoteBytes is like Unquote but returns a part of quoted if it can.
+// UnquoteBytes is like Unquote but returns a part of quoted if there are no escapes.
 func UnquoteBytes(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -210,7 +209,7 @@ func UnquoteBytes(quoted []byte) []byte {
 	return b
 }
 
-// Depth returns how many arrays and objects are nested in v.
+// Depth returns the maximum nesting of arrays and objects in v.
 func Depth(v jsontext.Value) int {
 	deepest, depth := 0, 0
 	for i := 0; i < len(v); i++ {
@@ -230,9 +229,8 @@ func Depth(v jsontext.Value) int {
 // Closing returns the bracket that closes '{' or '['.
 func Closing(open byte) byte { return open + 2 } // as in ASCII
 
-// SkipComment returns the index just past the comment of JSONC that begins at
-// i. The line break after a line comment is not part of it. SkipComment returns
-// -1 if no comment begins at i or if it does not end.
+// SkipComment returns the index just past the comment at i, without the line break after a
+// line comment. It returns -1 if there is no comment at i, or if the comment does not end.
 func SkipComment(b []byte, i int) int {
 	if i+1 >= len(b) {
 		return -1

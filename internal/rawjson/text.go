@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Show returns a value for a message, shortened as Shorten does.
+// Show returns a value for a message, shortened like Shorten.
 func Show(v jsontext.Value) string {
 	s := Shorten(string(v))
 	if v.Kind() == '"' && s != string(v) {
@@ -27,7 +27,7 @@ func Shorten(s string) string {
 	return s
 }
 
-// ValidUTF8 returns the length of the UTF-8 that text begins with.
+// ValidUTF8 returns the length of the longest prefix of text that is valid UTF-8.
 func ValidUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		c, n := utf8.DecodeRune(text[i:])
@@ -39,7 +39,7 @@ func ValidUTF8(text []byte) int {
 	return len(text)
 }
 
-// KindName returns the kind of v with its article, as in "an object".
+// KindName returns the kind of v with an article, as in "an object".
 func KindName(v jsontext.Value) string {
 	switch v.Kind() {
 	case '{':
