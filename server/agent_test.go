@@ -140,7 +140,7 @@ var agentSteps = []step{
 	{"describe", `{"collection":"posts"}`, []string{`"properties"`, `"title"`}, false},
 	{"check", `{}`, []string{"findings"}, false},
 	{"requests", `{}`, []string{`"method":"GET","path":"`, `/posts","query":"a=1"`, `"status":404`}, false},
-	{"requests", `{"failed":true,"limit":1}`, []string{`/nowhere"`, `"status":404`, "There is no collection"}, false},
+	{"requests", `{"failed":true,"limit":1}`, []string{`/noRoute"`, `"status":404`, "There is no collection"}, false},
 }
 
 var writingSteps = []step{
@@ -188,7 +188,7 @@ func TestAgentTools(t *testing.T) {
 			db, web := open(t, agentData, o)
 			far := httptest.NewServer(web)
 			t.Cleanup(far.Close)
-			for _, path := range []string{"/posts?a=1", "/nowhere"} {
+			for _, path := range []string{"/posts?a=1", "/noRoute"} {
 				in(web, "", "GET", test.prefix+path, "", test.header...)
 			}
 			before := string(db.Snapshot().AppendJSON(nil))
@@ -351,7 +351,7 @@ func TestAgentBroken(t *testing.T) {
 // whatever the origins that may use the API.
 func TestAgentPages(t *testing.T) {
 	for _, origins := range [][]string{nil, {"*"}, {"http://localhost:5173"}} {
-		_, web := open(t, agentData, server.Options{CORSOrigins: origins, Requests: true, Simulate: &server.Simulation{Rules: new(simulate.Rules)}})
+		_, web := open(t, agentData, server.Options{CORSOrigins: origins, Requests: true, Simulate: &server.Simulation{Stubs: new(simulate.Stubs)}})
 		for _, tool := range []string{"describe", "query", "changes", "check", "requests", "write", "undo", "generate", "simulate"} {
 			for _, path := range []string{"/_/mcp", "/_/s/agent/_/mcp"} {
 				for _, header := range [][]string{{"Origin", "http://localhost:5173"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "null"}} {

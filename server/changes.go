@@ -40,7 +40,7 @@ func (req *request) listChanges() error {
 			return err
 		}
 	}
-	t := live.Changes{Run: req.db.Run(), Values: !some, Most: maxStreamedChanges, Streams: follow, Requests: requests}
+	t := live.ChangesTopic{Run: req.db.Run(), Values: !some, Most: maxStreamedChanges, Streams: follow, Requests: requests}
 	if httpx.WantsStream(req.Request) {
 		since, err := req.readSince([]string{"_limit"})
 		if err != nil {

@@ -23,7 +23,7 @@
 // request that names a session works on its fork of the database (session.go).
 //
 // handler.go removes what comes before the path of a route: a session, what
-// Options.Routes rewrite, and the prefix; place.go remembers the URL that the client sent.
+// Options.Routes rewrite, and the prefix; address.go remembers the URL that the client sent.
 // Middleware runs in this order: drain, request id, what observes requests (metrics, access
 // log, request log), recovery from panics, headers of every answer (middleware.go), the Host
 // check and cross-origin rules (origin.go), credentials (authenticate.go), preferences

@@ -141,7 +141,7 @@ func TestRefusedBodyHTTP2(t *testing.T) {
 	closed, readOnly, fixed := limits, limits, limits
 	closed.Auth = single("anna", "x")
 	readOnly.ReadOnly = true
-	fixed.Simulate = &server.Simulation{Rules: new(simulate.Rules)}
+	fixed.Simulate = &server.Simulation{Stubs: new(simulate.Stubs)}
 	for _, c := range []struct {
 		name, path, header, value string
 		options                   server.Options

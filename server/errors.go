@@ -38,7 +38,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		h[name] = values
 	}
 	if p.Status == http.StatusNotFound {
-		h.Add("Link", describedBy(sessionPath(placeOf(c.Request))))
+		h.Add("Link", describedBy(sessionPath(addressOf(c.Request))))
 	}
 	h.Set("Cache-Control", "no-store")
 	c.Set(problemKey, p)
@@ -67,7 +67,7 @@ func servable(s *database.Snapshot) []string {
 func (req *request) noResource() *problem.Problem {
 	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
 	switch path := req.Request.URL.Path; {
-	case req.Prefix != "" && path == nowhere:
+	case req.Prefix != "" && path == noRoute:
 		detail += " The API is below " + req.Prefix + "."
 	case !req.offers(path):
 		detail += " The settings of the server turn it off."

@@ -9,7 +9,7 @@ import (
 )
 
 // A since is where a client wants a stream to begin.
-type since struct {
+type resumePoint struct {
 	now bool        // with the next change
 	run string      // after the state at rev of this run; "": with a reset
 	rev storage.Rev // of run
@@ -17,13 +17,13 @@ type since struct {
 	request uint64 // the latest that the client has; 0: none
 }
 
-func parseEventID(id string) (since, bool) {
+func parseEventID(id string) (resumePoint, bool) {
 	i := strings.LastIndexByte(id, '-')
 	if i <= 0 {
-		return since{}, false
+		return resumePoint{}, false
 	}
 	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
-	return since{run: id[:i], rev: storage.Rev(rev)}, err == nil
+	return resumePoint{run: id[:i], rev: storage.Rev(rev)}, err == nil
 }
 
 const staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long

@@ -118,13 +118,13 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 
 // move returns the request with the path that Gin matches.
 func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
-	p := &place{sent: r.URL}
+	p := &address{sent: r.URL}
 	p.session, p.path = cutSession(r.URL.EscapedPath())
 	path, query := p.path, r.URL.RawQuery
 	if table != nil && !rewrite.IsService(path) {
 		path, query, _ = table.Rewrite(path, query)
 		if rewrite.IsService(path) {
-			path = nowhere
+			path = noRoute
 		}
 	}
 	if !rewrite.IsService(path) {
@@ -133,15 +133,15 @@ func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 	u := *r.URL
 	var err error
 	if u.Path, err = url.PathUnescape(path); err != nil {
-		u.Path = nowhere
+		u.Path = noRoute
 	}
 	u.RawPath, u.RawQuery = path, query
-	r = r.WithContext(placed{r.Context(), p})
+	r = r.WithContext(addressedContext{r.Context(), p})
 	r.URL = &u
 	return r
 }
 
-// withoutPrefix returns a path of the API without the prefix. It returns nowhere
+// withoutPrefix returns a path of the API without the prefix. It returns noRoute
 // for a path that does not have the prefix, or would be one of the service then.
 func (f *front) withoutPrefix(path string) string {
 	rest, ok := strings.CutPrefix(path, f.Prefix)
@@ -149,7 +149,7 @@ func (f *front) withoutPrefix(path string) string {
 	case ok && rest == "":
 		return "/"
 	case !ok || rest[0] != '/' || rewrite.IsService(rest):
-		return nowhere
+		return noRoute
 	}
 	return rest
 }

@@ -12,7 +12,7 @@ import (
 
 // A simulation is the state of a Simulation in use.
 type simulation struct {
-	rules   simulate.Rules // set at run time, outside of sessions
+	stubs   simulate.Stubs // set at run time, outside of sessions
 	holds   holds
 	waiting atomic.Int32
 	changes atomic.Uint64 // of rules and holds, and of what waits for a review

@@ -31,7 +31,7 @@ func (req *request) readIndex() error {
 	if req.toPage() {
 		return nil
 	}
-	if err := req.takeOnly(); err != nil { // a page may have any
+	if err := req.allowOnly(); err != nil { // a page may have any
 		return err
 	}
 	req.Writer.Header().Add("Link", describedBy(req.sessionPath))

@@ -100,7 +100,7 @@ func setHeaders(c *gin.Context) {
 // it, and records it.
 func (s *server) observe(c *gin.Context) {
 	start := time.Now()
-	finish := s.record(c, start)
+	finish := s.logRequest(c, start)
 	// Deferred, so that an aborted answer is observed as well.
 	defer func() {
 		o := outcome{start: start, took: time.Since(start), status: c.Writer.Status(), bytes: max(c.Writer.Size(), 0)}

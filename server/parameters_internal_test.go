@@ -88,7 +88,7 @@ func TestDescribedParameters(t *testing.T) {
 					described = append(described, p.Value.Name)
 				}
 			}
-			taken := strings.Fields(r.takes[method])
+			taken := strings.Fields(r.parameters[method])
 			if len(taken) == 1 && taken[0] == anyParameter && path != "/" {
 				taken = slices.Concat(query.Functions, []string{"id", "aId"}) // the fields of b are filters
 			}

@@ -48,7 +48,7 @@ func (req *request) checkParameters(r *route) error {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	known := strings.Fields(r.takes[method])
+	known := strings.Fields(r.parameters[method])
 	if slices.Equal(known, []string{anyParameter}) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (req *request) checkParameters(r *route) error {
 	}
 	ofData := r.of == array || r.of == object
 	if !ofData || method == http.MethodDelete && req.id == "" { // there, others may be meant as a condition
-		return req.takeOnly(known...)
+		return req.allowOnly(known...)
 	}
 	return req.takeKnown(known)
 }
@@ -67,7 +67,7 @@ func (req *request) checkParameters(r *route) error {
 // probably meant to have an effect, and for every one if the client prefers that.
 func (req *request) takeKnown(known []string) error {
 	if hasPreference(req.Context, preferStrict) {
-		return req.takeOnly(known...)
+		return req.allowOnly(known...)
 	}
 	kept := req.parameters[:0]
 	for _, p := range req.parameters {
@@ -115,8 +115,8 @@ func unknownParameter(name string, known []string) *problem.Problem {
 	return problem.BadParameter(name, "there is no such parameter here"+query.DidYouMean(name, known))
 }
 
-// takeOnly returns an error for the first parameter that is not one of those known.
-func (req *request) takeOnly(known ...string) error {
+// allowOnly returns an error for the first parameter that is not one of those known.
+func (req *request) allowOnly(known ...string) error {
 	for _, p := range req.parameters {
 		if !slices.Contains(known, withoutBrackets(p.Name)) {
 			return unknownParameter(p.Name, known)

@@ -42,7 +42,7 @@ type request struct {
 
 func (s *server) newRequest(c *gin.Context) *request {
 	req := &request{server: s, Context: c, sent: c.Request.URL}
-	if p := placeOf(c.Request); p != nil {
+	if p := addressOf(c.Request); p != nil {
 		req.sent, req.sessionPath = p.sent, sessionPath(p)
 	}
 	req.use(s.db)

@@ -68,7 +68,7 @@ var recordings = sync.Pool{New: func() any { return new(recording) }}
 
 // record begins to record the request. It returns nil if there is no need to: for a
 // request of the service's page, or for a resource of the service.
-func (s *server) record(c *gin.Context, start time.Time) *recording {
+func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	r := c.Request
 	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
 		return nil

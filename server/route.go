@@ -37,7 +37,7 @@ type route struct {
 	of                            member
 	get, post, put, patch, delete handler
 	query                         handler // like get, with a condition in the body
-	takes                         takes
+	parameters                    parameters
 	reads                         bool   // its POST may only read
 	outside                       bool   // it is not a resource of sessions
 	acceptPatch                   string // the media types of a patch
@@ -46,7 +46,7 @@ type route struct {
 type handler = func(*request) error
 
 // takes are the names of the parameters of a route, separated by spaces, by method.
-type takes map[string]string
+type parameters map[string]string
 
 const (
 	anyParameter = "*"                             // the handler checks them: a filter may have any name

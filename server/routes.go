@@ -21,38 +21,38 @@ import (
 // are taken out before.
 var routes = []route{
 	// The collections and objects, with their URLs.
-	{path: "/", get: (*request).readIndex, takes: takes{"GET": anyParameter}},
+	{path: "/", get: (*request).readIndex, parameters: parameters{"GET": anyParameter}},
 	// The whole database, unless it has a field called db. A PATCH is a transaction.
 	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch,
-		takes: takes{"GET": "_since"}},
+		parameters: parameters{"GET": "_since"}},
 	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
-		takes: takes{"GET": anyParameter, "QUERY": anyParameter, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		parameters: parameters{"GET": anyParameter, "QUERY": anyParameter, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, takes: takes{"GET": ofRecord}},
+		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, parameters: parameters{"GET": ofRecord}},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
-		takes: takes{"GET": ofRecord, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		parameters: parameters{"GET": ofRecord, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// The records of another collection that refer to a record.
 	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
-		takes: takes{"GET": anyParameter, "QUERY": anyParameter}},
+		parameters: parameters{"GET": anyParameter, "QUERY": anyParameter}},
 
 	// The state of the service. The first two need no credentials.
 	{path: openapi.LivezPath, get: (*request).livez, outside: true},
-	{path: openapi.ReadyzPath, get: (*request).readyz, takes: takes{"GET": "verbose"}, outside: true},
+	{path: openapi.ReadyzPath, get: (*request).readyz, parameters: parameters{"GET": "verbose"}, outside: true},
 	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
 	// What the page needs at start.
 	{path: openapi.StatusPath, get: (*request).readStatus},
 	// What is wrong with the database.
-	{path: openapi.FindingsPath, get: (*request).listFindings, takes: takes{"GET": "_start _end"}}, // if Options.Findings is set
+	{path: openapi.FindingsPath, get: (*request).listFindings, parameters: parameters{"GET": "_start _end"}}, // if Options.Findings is set
 	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding},
 	// The values of a field, for suggestions.
-	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, takes: takes{"GET": "q _limit"}},
+	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, parameters: parameters{"GET": "q _limit"}},
 	// The latest revisions, and those to come.
-	{path: openapi.ChangesPath, get: (*request).listChanges, takes: takes{"GET": "_since _limit _fields _streams _requests"}},
+	{path: openapi.ChangesPath, get: (*request).listChanges, parameters: parameters{"GET": "_since _limit _fields _streams _requests"}},
 	// Back to an earlier state.
 	{path: openapi.UndoPath, post: (*request).undo},
 	{path: openapi.ResetPath, post: (*request).reset},
@@ -63,7 +63,7 @@ var routes = []route{
 	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
 	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.
-	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, takes: takes{"GET": "_since"}, outside: true},
+	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, parameters: parameters{"GET": "_since"}, outside: true},
 	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
 	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
@@ -74,10 +74,10 @@ var routes = []route{
 	{path: openapi.SessionsPath + "/:name/commit", post: ofSession((*request).commitSession), outside: true},
 	// The rules for simulated answers, and the requests that are held, if
 	// Options.Simulate is set.
-	{path: openapi.SimulatePath, get: (*request).listRules, put: (*request).setRules, post: (*request).addRule, delete: (*request).removeRules},
-	{path: openapi.SimulatePath + "/:name", delete: (*request).removeRules},
+	{path: openapi.SimulatePath, get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub, delete: (*request).removeStubs},
+	{path: openapi.SimulatePath + "/:name", delete: (*request).removeStubs},
 	{path: openapi.HoldsPath, get: (*request).listHolds},
-	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, takes: takes{"POST": "wait"}},
+	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, parameters: parameters{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.
 	{path: openapi.MCPPath, post: (*request).mcp, reads: true},
 	{path: openapi.LLMsPath, get: (*request).llms}, // for agents

@@ -271,7 +271,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 			o.MaxSessions = int(n)
 		}
 	case "simulate":
-		o.Simulate = &server.Simulation{Rules: new(simulate.Rules), Dice: simulate.Seeded(1)}
+		o.Simulate = &server.Simulation{Stubs: new(simulate.Stubs), Dice: simulate.Seeded(1)}
 	case "delay":
 		var err error
 		if o.Simulate.Delay, err = simulate.ParseRange(value); err != nil {
@@ -287,7 +287,7 @@ func setOption(t *testing.T, o *server.Options, name, value string) {
 		if faults != nil {
 			t.Fatal(faults)
 		}
-		o.Simulate.Rules.Set(rules)
+		o.Simulate.Stubs.Set(rules)
 	default:
 		t.Fatalf("there is no option %q", name)
 	}

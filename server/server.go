@@ -164,7 +164,7 @@ const (
 // A Simulation lets requests and rules ask for slow, failing and fixed answers.
 type Simulation struct {
 	// Rules are the rules of the configuration. nil: none.
-	Rules *simulate.Rules
+	Stubs *simulate.Stubs
 
 	// Delay is the delay of all requests for which nothing else is said.
 	Delay simulate.Range

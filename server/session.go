@@ -23,7 +23,7 @@ type session struct {
 	made   time.Time
 	ended  chan struct{} // closed when it ends
 	commit sync.Mutex    // held while its changes are committed
-	rules  *simulate.Rules
+	stubs  *simulate.Stubs
 	idle   *time.Timer // runs while no request uses it
 
 	requests int       // guarded by sessions.mu; those in progress, streams among them
@@ -69,7 +69,7 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	if len(s.byName) >= s.max {
 		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
-	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), rules: new(simulate.Rules), since: s.db.Snapshot().Rev()}
+	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), stubs: new(simulate.Stubs), since: s.db.Snapshot().Rev()}
 	x.db = s.db.Fork(from, s.admit)
 	x.idle = time.AfterFunc(s.idle, func() {
 		s.mu.Lock()

@@ -176,7 +176,7 @@ func (req *request) sessionChanges(x *session) error {
 		return req.sendTagged(openapi.PatchType, "", func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
 	}
 	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		t := live.Changes{Values: true}
+		t := live.ChangesTopic{Values: true}
 		b = append(b, '[')
 		for _, ch := range base.Changes(now) {
 			b = t.AppendChange(rawjson.AppendComma(b), ch)
@@ -280,7 +280,7 @@ func (req *request) findSessionLocked(name string) (*session, error) {
 	s.endLocked(x)
 	again, err := s.makeLocked(name, now)
 	if err == nil {
-		again.kept, again.told, again.rules = true, again.edges(), x.rules
+		again.kept, again.told, again.stubs = true, again.edges(), x.stubs
 	}
 	return again, err
 }

@@ -28,16 +28,16 @@ var simulations = []string{"delay", "code", "fault", "hold"}
 // at run time, and these over the rules of the configuration. The service's own
 // resources are never simulated.
 func (s *server) simulate(c *gin.Context) {
-	twins := takeTwins(c.Request.URL)
+	twins := takeSimulationParameters(c.Request.URL)
 	if len(twins) > 0 {
-		takeTwins(sentURL(c.Request)) // links do not repeat them
+		takeSimulationParameters(sentURL(c.Request)) // links do not repeat them
 	}
 	if s.Simulate == nil {
 		return
 	}
 	name := sessionOf(c.Request)
-	rules, session := s.rulesOf(name)
-	if len(twins) == 0 && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Rules.IsEmpty() && s.Simulate.Delay.Max == 0 {
+	rules, session := s.stubsOf(name)
+	if len(twins) == 0 && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Stubs.IsEmpty() && s.Simulate.Delay.Max == 0 {
 		return
 	}
 	path := s.pathOf(c.Request)
@@ -54,13 +54,13 @@ func (s *server) simulate(c *gin.Context) {
 	if !isOwnPage(c.Request) {
 		q := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
 		q.Header = c.Request.Header
-		if rules.WantsBody(q) || s.Simulate.Rules.WantsBody(q) {
+		if rules.WantsBody(q) || s.Simulate.Stubs.WantsBody(q) {
 			if q.Body, err = peeking.peekBody(); err != nil {
 				s.fail(c, err)
 				return
 			}
 		}
-		effect = effect.Or(rules.Find(q, s.Simulate.Dice)).Or(s.Simulate.Rules.Find(q, s.Simulate.Dice))
+		effect = effect.Or(rules.Find(q, s.Simulate.Dice)).Or(s.Simulate.Stubs.Find(q, s.Simulate.Dice))
 		if effect.Delay == nil && s.Simulate.Delay.Max > 0 {
 			effect.Delay = &s.Simulate.Delay
 		}
@@ -69,16 +69,16 @@ func (s *server) simulate(c *gin.Context) {
 	c.Next() // before what was read of the body is given back
 }
 
-// rulesOf returns the session called name and the rules that were set in it at run time, or nil
+// stubsOf returns the session called name and the rules that were set in it at run time, or nil
 // and nil if there is no such session. An empty name stands for no session.
-func (s *server) rulesOf(name string) (*simulate.Rules, *session) {
+func (s *server) stubsOf(name string) (*simulate.Stubs, *session) {
 	if name == "" {
-		return &s.simulation.rules, nil
+		return &s.simulation.stubs, nil
 	}
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	if x := s.sessions.byName[name]; x != nil {
-		return x.rules, x
+		return x.stubs, x
 	}
 	return nil, nil
 }
@@ -109,7 +109,7 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 		s.note(c, string(e.Fault), "fault", string(e.Fault))
 		if e.Fault == simulate.LostAnswer {
 			answer := c.Writer
-			c.Writer = &lostWriter{ResponseWriter: answer}
+			c.Writer = &truncatingWriter{ResponseWriter: answer}
 			c.Next()
 			c.Writer = answer
 		}
@@ -141,7 +141,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	contentType, body := openapi.JSONType, o.Body
 	if o.Body == nil {
 		detail := "Simulated, because the request asked for it (Prefer)."
-		if o.Rule {
+		if o.Stub {
 			detail = "Simulated: a rule says so."
 		}
 		p := problem.New(o.Code, detail)
@@ -186,9 +186,9 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 	return err
 }
 
-// takeTwins takes the parameters for a simulation out of the query of a URL, where
+// takeSimulationParameters takes the parameters for a simulation out of the query of a URL, where
 // they would be filters.
-func takeTwins(u *url.URL) map[string]string {
+func takeSimulationParameters(u *url.URL) map[string]string {
 	if u.RawQuery == "" || !slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
 		return nil
 	}

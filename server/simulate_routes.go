@@ -12,63 +12,63 @@ import (
 	"pickup/server/simulate"
 )
 
-// ownRules returns the rules that the request reads or changes: the rules of its session,
+// ownStubs returns the rules that the request reads or changes: the rules of its session,
 // or those outside of sessions.
-func (req *request) ownRules() *simulate.Rules {
+func (req *request) ownStubs() *simulate.Stubs {
 	if req.session != nil {
-		return req.session.rules
+		return req.session.stubs
 	}
-	return &req.simulation.rules
+	return &req.simulation.stubs
 }
 
-// listRules serves GET /_/simulate: the rules that were set at run time.
-func (req *request) listRules() error {
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) { return req.ownRules().AppendJSON(b), nil })
+// listStubs serves GET /_/simulate: the rules that were set at run time.
+func (req *request) listStubs() error {
+	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) { return req.ownStubs().AppendJSON(b), nil })
 }
 
-// setRules serves PUT /_/simulate: the body replaces all rules.
-func (req *request) setRules() error {
+// setStubs serves PUT /_/simulate: the body replaces all rules.
+func (req *request) setStubs() error {
 	text, err := req.readJSON()
 	if err != nil {
 		return err
 	}
 	rules, errs := simulate.Parse(text, req.Simulate.MaxDelay, req.Auth != nil)
-	if err := req.useRules(rules, errs, true); err != nil {
+	if err := req.storeStubs(rules, errs, true); err != nil {
 		return err
 	}
-	req.send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownRules().AppendJSON(nil), '\n'))
+	req.send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownStubs().AppendJSON(nil), '\n'))
 	return nil
 }
 
-// addRule serves POST /_/simulate: the rule of the body comes after all others.
-func (req *request) addRule() error {
+// addStub serves POST /_/simulate: the rule of the body comes after all others.
+func (req *request) addStub() error {
 	text, err := req.readJSON()
 	if err != nil {
 		return err
 	}
-	rule, errs := simulate.ParseRule(text, req.Simulate.MaxDelay, req.Auth != nil)
-	if err := req.useRules([]*simulate.Rule{rule}, errs, false); err != nil {
+	rule, errs := simulate.ParseStub(text, req.Simulate.MaxDelay, req.Auth != nil)
+	if err := req.storeStubs([]*simulate.Stub{rule}, errs, false); err != nil {
 		return err
 	}
 	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
-	req.send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownRules().AppendRule(nil, rule), '\n'))
+	req.send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownStubs().AppendStub(nil, rule), '\n'))
 	return nil
 }
 
-// removeRules serves DELETE /_/simulate and DELETE /_/simulate/ID.
-func (req *request) removeRules() error {
+// removeStubs serves DELETE /_/simulate and DELETE /_/simulate/ID.
+func (req *request) removeStubs() error {
 	if id := req.Param("name"); id == "" {
-		req.ownRules().Set(nil)
-	} else if !req.ownRules().Remove(id) {
+		req.ownStubs().Set(nil)
+	} else if !req.ownStubs().Remove(id) {
 		return problem.New(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(httpx.Clip(id))))
 	}
 	req.simulation.changed(req.db)
 	return req.sendNothing()
 }
 
-// useRules puts rules into force, in place of the others or in addition to them. All
+// storeStubs puts rules into force, in place of the others or in addition to them. All
 // rules that are set at run time share one limit.
-func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, replace bool) error {
+func (req *request) storeStubs(rules []*simulate.Stub, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
 		p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
 		for _, f := range errs[:min(len(errs), problem.MaxFaults)] {
@@ -78,9 +78,9 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 	}
 	req.sessions.mu.Lock()
 	defer req.sessions.mu.Unlock()
-	own, sets := req.ownRules(), []*simulate.Rules{&req.simulation.rules}
+	own, sets := req.ownStubs(), []*simulate.Stubs{&req.simulation.stubs}
 	for _, x := range req.sessions.byName {
-		sets = append(sets, x.rules)
+		sets = append(sets, x.stubs)
 	}
 	count, bytes := simulate.Size(rules)
 	for _, set := range sets {
@@ -89,9 +89,9 @@ func (req *request) useRules(rules []*simulate.Rule, errs []simulate.Error, repl
 			count, bytes = count+n, bytes+size
 		}
 	}
-	if count > simulate.MaxRules || bytes > simulate.MaxBodies {
+	if count > simulate.MaxStubs || bytes > simulate.MaxBodies {
 		return problem.Unavailable(fmt.Sprintf("All sessions together may have %d rules with bodies of %d MiB. Remove some.",
-			simulate.MaxRules, simulate.MaxBodies>>20))
+			simulate.MaxStubs, simulate.MaxBodies>>20))
 	}
 	if replace {
 		own.Set(rules)

@@ -30,7 +30,7 @@ import (
 
 // simulated returns the options of a server with simulations.
 func simulated() server.Options {
-	return server.Options{Simulate: &server.Simulation{Rules: new(simulate.Rules), Dice: simulate.Seeded(1)}}
+	return server.Options{Simulate: &server.Simulation{Stubs: new(simulate.Stubs), Dice: simulate.Seeded(1)}}
 }
 
 // TestSimulatedOnFile compares the file before and after simulated answers: a code
@@ -489,7 +489,7 @@ func TestRuleAnswers(t *testing.T) {
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	o.Simulate.Rules.Set(rules)
+	o.Simulate.Stubs.Set(rules)
 	_, h := open(t, `{}`, o)
 	r := httptest.NewRequest("GET", "http://localhost/big", nil)
 	var before, after runtime.MemStats
@@ -513,8 +513,8 @@ func TestRulesOnBodies(t *testing.T) {
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	o := server.Options{Simulate: &server.Simulation{Rules: new(simulate.Rules)}}
-	o.Simulate.Rules.Set(rules)
+	o := server.Options{Simulate: &server.Simulation{Stubs: new(simulate.Stubs)}}
+	o.Simulate.Stubs.Set(rules)
 	_, h := open(t, `{"notes":[]}`, o)
 	send := func(body io.Reader) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

@@ -24,7 +24,7 @@ func (req *request) sendStatic() bool {
 		return false
 	}
 	sent := req.sent.EscapedPath()
-	if p := placeOf(req.Request); p != nil {
+	if p := addressOf(req.Request); p != nil {
 		sent = p.path
 	}
 	if rewrite.IsService(sent) || req.Prefix != "" && strings.HasPrefix(sent+"/", req.Prefix+"/") {

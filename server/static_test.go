@@ -315,7 +315,7 @@ func TestStaticSimulated(t *testing.T) {
 		if faults != nil {
 			t.Fatal(faults)
 		}
-		o.Simulate.Rules.Set(rules)
+		o.Simulate.Stubs.Set(rules)
 		_, web := open(t, `{"posts":[{"id":1}]}`, o)
 		for _, test := range []struct {
 			path, accept string

@@ -30,7 +30,7 @@ func (req *request) streamList(collection string) error {
 	if err != nil {
 		return err
 	}
-	return req.stream(live.List{Query: q}, since)
+	return req.stream(live.ListTopic{Query: q}, since)
 }
 
 // streamRecord streams a record or a singular resource.
@@ -43,7 +43,7 @@ func (req *request) streamRecord() error {
 	if err != nil {
 		return err
 	}
-	return req.stream(live.Record{Query: q, ID: req.id}, since)
+	return req.stream(live.RecordTopic{Query: q, ID: req.id}, since)
 }
 
 // streamDatabase streams all top-level fields.
@@ -52,7 +52,7 @@ func (req *request) streamDatabase() error {
 	if err != nil {
 		return err
 	}
-	return req.stream(live.Database{}, since)
+	return req.stream(live.DatabaseTopic{}, since)
 }
 
 // orderParameters are the parameters that a stream of records does not have.
@@ -61,19 +61,19 @@ var orderParameters = []string{"_sort", "_order", "_page", "_per_page", "_limit"
 // readSince returns where a stream begins, by Last-Event-ID, which browsers send
 // when they connect again, or else by the parameter _since. It takes _since out
 // of the query, and refuses the parameters called refused.
-func (req *request) readSince(refused []string) (s since, err error) {
+func (req *request) readSince(refused []string) (s resumePoint, err error) {
 	id := req.Request.Header.Get("Last-Event-ID")
 	for _, p := range req.parameters {
 		switch {
 		case slices.Contains(refused, strings.TrimSuffix(p.Name, "[]")):
-			return since{}, problem.BadParameter(p.Name, "a stream has no order and no pages")
+			return resumePoint{}, problem.BadParameter(p.Name, "a stream has no order and no pages")
 		case p.Name != "_since":
 			continue
 		case p.Value == "now":
 			s.now = id == ""
 		case id == "":
 			if _, ok := parseEventID(p.Value); !ok {
-				return since{}, problem.BadParameter(p.Name, "must be the id of an event, as in 7KQ2AB-42, or now")
+				return resumePoint{}, problem.BadParameter(p.Name, "must be the id of an event, as in 7KQ2AB-42, or now")
 			}
 			id = p.Value
 		}
@@ -88,7 +88,7 @@ func (req *request) readSince(refused []string) (s since, err error) {
 
 // stream answers with the events of a topic until the client goes, does not keep
 // up, or the server stops.
-func (req *request) stream(t live.Topic, begin since) error {
+func (req *request) stream(t live.Topic, start resumePoint) error {
 	if req.Request.Method == http.MethodHead {
 		if !live.Exists(t, req.snap) {
 			return req.missing(req.snap)
@@ -97,15 +97,15 @@ func (req *request) stream(t live.Topic, begin since) error {
 		req.Status(http.StatusOK)
 		return nil
 	}
-	if req.db.Shared() && begin.run == req.db.Run() {
+	if req.db.Shared() && start.run == req.db.Run() {
 		// The client may come from a server that is ahead of this one.
-		err := req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, begin.rev) })
-		if err != nil && !req.isLost(begin.rev) {
+		err := req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, start.rev) })
+		if err != nil && !req.isLost(start.rev) {
 			return req.endStream()
 		}
 	}
 	key := fmt.Sprintf("%q %q", []string{req.FullPath(), req.name, req.id, req.child}, req.parameters)
-	if changes, ok := t.(live.Changes); ok {
+	if changes, ok := t.(live.ChangesTopic); ok {
 		key = fmt.Sprint(changes) // they have the same topic, wherever they begin
 	}
 	var ended <-chan struct{}
@@ -116,14 +116,14 @@ func (req *request) stream(t live.Topic, begin since) error {
 	if place == nil {
 		return problem.Unavailable("The server has as many streams as --max-streams allows. Try again.")
 	}
-	place.Request = begin.request
+	place.Request = start.request
 	begun := false
 	defer func() {
 		if !begun {
 			place.Leave()
 		}
 	}()
-	first, err := req.beginning(place, t, key, begin)
+	first, err := req.beginning(place, t, key, start)
 	if errors.Is(err, errNoMemory) {
 		return req.endStream()
 	}
@@ -136,7 +136,7 @@ func (req *request) stream(t live.Topic, begin since) error {
 	req.reserved, req.session = 0, nil // the stream gives them back
 	s.metrics.streams.Inc()
 	begun = true
-	if w, lost := req.Writer.(*lostWriter); lost {
+	if w, lost := req.Writer.(*truncatingWriter); lost {
 		s.run(w, req.Request) // simulate cuts the connection next
 	} else {
 		*req.Request.Context().Value(streamKey{}).(**stream) = s
@@ -207,13 +207,13 @@ func (s *stream) release() {
 // beginning returns what a stream sends first: what has changed since the state
 // that the client has or, if that is not known, the state. The subscription
 // continues from there.
-func (req *request) beginning(s *live.Subscription, t live.Topic, key string, begin since) (first []byte, err error) {
+func (req *request) beginning(s *live.Subscription, t live.Topic, key string, start resumePoint) (first []byte, err error) {
 	snap := req.db.Snapshot() // not older than what the subscription gets next
-	switch _, ok, _ := req.db.Since(begin.rev); {
-	case begin.now:
+	switch _, ok, _ := req.db.Since(start.rev); {
+	case start.now:
 		first = s.Begin(snap.Rev())
-	case ok && begin.run == req.db.Run() && begin.rev <= snap.Rev() && req.db.Shown(begin.rev):
-		req.withBuildSlot(func() { first, err = s.Resume(begin.rev) })
+	case ok && start.run == req.db.Run() && start.rev <= snap.Rev() && req.db.Shown(start.rev):
+		req.withBuildSlot(func() { first, err = s.Resume(start.rev) })
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:

@@ -31,7 +31,7 @@ func (req *request) undo() error {
 	if id == "" && only != nil {
 		return problem.WrongShapeAt("/only", "only requires rev, the id of the revision")
 	}
-	var at since
+	var at resumePoint
 	if id != "" {
 		var ok bool
 		at, ok = parseEventID(id)
@@ -122,7 +122,7 @@ func (req *request) sendChanges(name, value string, changes []database.Change) e
 	}
 	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
 	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
-	b = append(live.Changes{Most: maxStreamedChanges}.AppendChanges(b, changes, nil), "}\n"...)
+	b = append(live.ChangesTopic{Most: maxStreamedChanges}.AppendChanges(b, changes, nil), "}\n"...)
 	req.send(req.Context, http.StatusOK, openapi.JSONType, b)
 	return nil
 }

@@ -94,16 +94,16 @@ func cut(c *gin.Context, reset bool) {
 	panic(http.ErrAbortHandler)
 }
 
-// A lostWriter discards an answer. Of a stream it sends what comes first, and then
+// A truncatingWriter discards an answer. Of a stream it sends what comes first, and then
 // fails, so that the stream ends in the middle.
-type lostWriter struct {
+type truncatingWriter struct {
 	gin.ResponseWriter
 	begun bool // what comes first of a stream has been sent
 }
 
 var errLost = errors.New("the answer is lost")
 
-func (w *lostWriter) Write(b []byte) (int, error) {
+func (w *truncatingWriter) Write(b []byte) (int, error) {
 	switch {
 	case w.Header().Get("Content-Type") != httpx.StreamType:
 		return len(b), nil
@@ -113,13 +113,13 @@ func (w *lostWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-func (w *lostWriter) WriteHeaderNow() {}
+func (w *truncatingWriter) WriteHeaderNow() {}
 
 // FlushError is for http.ResponseController, like Unwrap.
-func (w *lostWriter) FlushError() error {
+func (w *truncatingWriter) FlushError() error {
 	w.begun = true
 	return http.NewResponseController(w.Unwrap()).Flush()
 }
 
 // Unwrap returns the writer that has the connection.
-func (w *lostWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
+func (w *truncatingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }

@@ -88,7 +88,7 @@ func (s *service) readRules(ctx context.Context) error {
 	if s.Simulate == "off" {
 		return nil
 	}
-	s.simulated = &server.Simulation{Rules: new(simulate.Rules), Delay: s.Delay, MaxDelay: s.MaxDelay}
+	s.simulated = &server.Simulation{Stubs: new(simulate.Stubs), Delay: s.Delay, MaxDelay: s.MaxDelay}
 	if s.Seed != nil {
 		s.simulated.Dice = simulate.Seeded(*s.Seed)
 	}
@@ -113,7 +113,7 @@ func (s *service) readRules(ctx context.Context) error {
 		if text == last {
 			return reload.ErrUnchanged
 		}
-		s.simulated.Rules.Set(list)
+		s.simulated.Stubs.Set(list)
 		last = text
 		return nil
 	}, file.Name)
@@ -121,7 +121,7 @@ func (s *service) readRules(ctx context.Context) error {
 	if err := rules.Load(ctx); err != nil {
 		return err
 	}
-	if n, _ := s.simulated.Rules.Size(); n > 0 {
+	if n, _ := s.simulated.Stubs.Size(); n > 0 {
 		s.notices = append(s.notices, note("%s has %s for simulated answers.", file.Name, spell.Count(n, "rule")))
 	}
 	s.reloadables = append(s.reloadables, rules)

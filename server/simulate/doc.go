@@ -1,8 +1,7 @@
-// Package simulate has the rules by which a service answers slowly, fails, or gives
-// a fixed answer.
+// Package simulate has stubs, the rules for simulated responses: slow, failing and fixed ones.
 //
-// An Effect is what is done to a request: a delay, a hold, and how it ends. A Rule
-// has an effect and says which requests it is for. Parse reads rules from JSON;
-// Rules is a list in use: the first rule that matches applies. The package
-// knows no HTTP server: package server asks for the effect and carries it out.
+// An Effect says how to simulate a response: a delay, a hold, and an outcome. A Stub has an
+// effect and the conditions on requests. Parse reads stubs from JSON. Stubs is a list in use:
+// the first stub that matches a request applies. The package does not depend on the HTTP
+// server: package server asks for the effect and carries it out.
 package simulate

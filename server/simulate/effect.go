@@ -16,23 +16,23 @@ import (
 	"pickup/internal/spell"
 )
 
-// An Effect is what is done to a request. Its parts are independent of each other.
+// An Effect says how to simulate a response. The parts are independent of each other.
 type Effect struct {
-	Delay *Range // before anything else; nil: not said
-	Hold  string // the name under which the request waits to be released
+	Delay *Range // before anything else; nil: unset
+	Hold  string // name under which the request is held; "": unset
 	Outcome
 }
 
 // An Outcome is how a request ends: with a status, or with a fault.
 type Outcome struct {
-	Code    int            // 0: it is not said
-	Body    jsontext.Value // with the newline that ends it; nil: none
+	Code    int            // 0: unset
+	Body    jsontext.Value // with a final newline; nil: none
 	Headers map[string]string
 	Fault   Fault
-	Rule    bool // a rule says it, not the request
+	Stub    bool // the outcome comes from a stub, not from the request
 }
 
-// Or returns e with the parts of f that e does not say.
+// Or returns e with unset parts taken from f.
 func (e Effect) Or(f Effect) Effect {
 	if e.Delay == nil {
 		e.Delay = f.Delay
@@ -46,10 +46,10 @@ func (e Effect) Or(f Effect) Effect {
 	return e
 }
 
-// ErrTooLong reports a delay that is longer than the server allows.
+// ErrTooLong reports a delay above the maximum.
 var ErrTooLong = errors.New("too long")
 
-// Set sets the part of an effect with that name. least is the lowest code that is allowed.
+// Set sets the part of an effect with that name. least is the lowest allowed code.
 func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) error {
 	switch name {
 	case "delay":
@@ -86,9 +86,9 @@ type Fault string
 
 // The faults.
 const (
-	ConnectionReset Fault = "connection-reset" // before anything is done
-	EmptyResponse   Fault = "empty-response"   // the connection is closed before anything is done
-	LostAnswer      Fault = "lost-answer"      // after the request has been done
+	ConnectionReset Fault = "connection-reset" // reset the connection instead of serving the request
+	EmptyResponse   Fault = "empty-response"   // close the connection instead of serving the request
+	LostAnswer      Fault = "lost-answer"      // serve the request, then reset the connection
 )
 
 var faults = []string{string(ConnectionReset), string(EmptyResponse), string(LostAnswer)}
@@ -96,10 +96,10 @@ var faults = []string{string(ConnectionReset), string(EmptyResponse), string(Los
 // A Range is a time between Min and Max.
 type Range struct{ Min, Max time.Duration }
 
-// maxMilliseconds keeps a Range within a time.Duration.
+// maxMilliseconds prevents a Range from overflowing time.Duration.
 const maxMilliseconds = 1 << 40
 
-// ParseRange parses milliseconds, as in "500", or a range of them, as in "200-800".
+// ParseRange parses milliseconds, as in "500", or a range, as in "200-800".
 func ParseRange(s string) (Range, error) {
 	low, high, isRange := strings.Cut(s, "-")
 	if !isRange {
@@ -113,7 +113,7 @@ func ParseRange(s string) (Range, error) {
 	return Range{time.Duration(a) * time.Millisecond, time.Duration(b) * time.Millisecond}, nil
 }
 
-// String returns the range as ParseRange reads it.
+// String formats the range for ParseRange.
 func (r Range) String() string {
 	if r.Min == r.Max {
 		return strconv.FormatInt(r.Min.Milliseconds(), 10)
@@ -127,20 +127,20 @@ func (r *Range) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Pick returns a time of the range in whole milliseconds, each equally likely.
+// Pick returns a random time of the range in whole milliseconds.
 func (r Range) Pick(dice Dice) time.Duration {
 	n := (r.Max-r.Min)/time.Millisecond + 1
 	return r.Min + time.Duration(dice()*float64(n))*time.Millisecond
 }
 
-// Dice returns random numbers from 0 up to, but not including, 1. It may be called
-// by several goroutines at once.
+// Dice returns random numbers from 0 up to, but not including, 1. Several goroutines may call
+// Dice at once.
 type Dice func() float64
 
-// Random returns dice that differ at each start.
+// Random returns dice with a random seed.
 func Random() Dice { return rand.Float64 }
 
-// Seeded returns dice that repeat for the same seed.
+// Seeded returns dice with the given seed.
 func Seeded(seed uint64) Dice {
 	var mu sync.Mutex
 	source := rand.New(rand.NewPCG(seed, seed))
@@ -151,8 +151,8 @@ func Seeded(seed uint64) Dice {
 	}
 }
 
-// IsName reports whether a client may give s as a name, of a hold for example. Clients
-// take "." and ".." out of a path, which then leads elsewhere.
+// IsName reports whether s is a valid name, for example of a hold. "." and ".." are invalid
+// because clients remove the two from a path.
 func IsName(s string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	return 0 < len(s) && len(s) <= 64 && strings.Trim(s, allowed) == "" && s != "." && s != ".."

@@ -16,7 +16,7 @@ import (
 
 const hidden = "…" // as in the request log
 
-var errHidden = errors.New(hidden + " stands for a value that is not shown: write the value")
+var errHidden = errors.New(hidden + " stands for a hidden value: write the value")
 
 // Limits of a pattern of a header.
 const (
@@ -24,13 +24,13 @@ const (
 	maxStars   = 16
 )
 
-// A pattern is the parts of a text, between which anything may be.
+// A pattern is the text between the stars.
 type pattern []string
 
 func parsePattern(text string) pattern { return strings.Split(text, "*") }
 
-// match reports whether s consists of the parts with any text between them. One star alone
-// needs some text. The time is linear in the length of s.
+// match reports whether s matches the pattern. A star matches any text; a star alone matches any
+// text but "". The time is linear in the length of s.
 func (p pattern) match(s string) bool {
 	first, last := p[0], p[len(p)-1]
 	if len(p) == 1 {
@@ -40,9 +40,9 @@ func (p pattern) match(s string) bool {
 		return s != ""
 	}
 
-	s, begins := strings.CutPrefix(s, first)
+	s, starts := strings.CutPrefix(s, first)
 	s, ends := strings.CutSuffix(s, last)
-	if !begins || !ends {
+	if !starts || !ends {
 		return false
 	}
 	for _, part := range p[1 : len(p)-1] {
@@ -55,40 +55,40 @@ func (p pattern) match(s string) bool {
 	return true
 }
 
-// requestHeaders parses patterns of headers of the request.
+// requestHeaders parses patterns for the headers of requests.
 func (p *parser) requestHeaders(v jsontext.Value) error {
-	p.rule.sent = make(map[string]pattern)
+	p.stub.sent = make(map[string]pattern)
 	shown := []byte("{")
 	err := eachHeader(v, func(name, text string) error {
 		switch {
 		case name == "Authorization" && p.passwords:
-			return errors.New("authorization cannot be named, because it has a password of the server; --no-auth leaves it to rules")
+			return errors.New("Authorization cannot be matched: the server uses it for its own password (not with --no-auth)")
 		case name == "Host":
-			return errors.New("host cannot be named: it is not among the headers that rules see")
+			return errors.New("Host cannot be matched: rules do not see it")
 		case text == hidden:
 			return errHidden
 		case len(text) > maxPattern || strings.Count(text, "*") > maxStars:
 			return fmt.Errorf("%s: a pattern may have at most %d bytes and %d stars", rawjson.Shorten(name), maxPattern, maxStars)
 		}
-		p.rule.sent[name] = parsePattern(text)
+		p.stub.sent[name] = parsePattern(text)
 		shown = rawjson.AppendMember(shown, name, rawjson.AppendQuote(nil, Hide(name, text)))
 		return nil
 	})
-	p.rule.text = rawjson.SetMember(p.rule.text, "request-headers", string(shown)+"}")
+	p.stub.text = rawjson.SetMember(p.stub.text, "request-headers", string(shown)+"}")
 	return err
 }
 
-// filters returns the text of query or where, whose values that may be secret are not shown.
+// filters returns the text of query or where, and hides possible secrets in the stub's own text.
 func (p *parser) filters(name string, v jsontext.Value) (string, error) {
 	s, err := text(v)
 	if err == nil && strings.Contains(s+"&", "="+hidden+"&") {
 		err = errHidden
 	}
-	p.rule.text = rawjson.SetMember(p.rule.text, name, string(rawjson.AppendQuote(nil, Hide("", s))))
+	p.stub.text = rawjson.SetMember(p.stub.text, name, string(rawjson.AppendQuote(nil, Hide("", s))))
 	return s, err
 }
 
-// where parses filters on the body of the request.
+// where parses filters on the bodies of requests.
 func (p *parser) where(v jsontext.Value) error {
 	s, err := p.filters("where", v)
 	if err != nil {
@@ -96,30 +96,31 @@ func (p *parser) where(v jsontext.Value) error {
 	}
 	parameters, err := query.Parameters(s)
 	if err == nil {
-		p.rule.where, err = query.Parse("", anyFields{}, parameters)
+		p.stub.where, err = query.Parse("", anyFields{}, parameters)
 	}
-	switch q := p.rule.where; {
-	case err != nil || !q.Filters() || q.Paging.Dialect != query.Whole || len(q.Sort) > 0 || q.Projects() || len(q.Embeds) > 0:
+	q := p.stub.where
+	wrong := err != nil || !q.Filters() || q.Projects() || q.Paging.Dialect != query.Whole
+	if wrong || len(q.Sort) > 0 || len(q.Embeds) > 0 {
 		return errors.New("must be filters on the body, as in user=anna") // err may quote a secret
 	}
 	return nil
 }
 
-// anyFields are the names in a body: nothing is known of them.
+// anyFields are the unknown fields of a body.
 type anyFields struct{}
 
 func (anyFields) Has(string) bool             { return false }
 func (anyFields) Alias(string) (string, bool) { return "", false }
 
-var scheme = regexp.MustCompile(`^([A-Za-z]+ )?\*?$`) // has no secret, as Bearer *
+var scheme = regexp.MustCompile(`^([A-Za-z]+ )?\*?$`) // a pattern without secret, such as Bearer *
 
-// Hide returns a pattern of a header, or with the name "" filters on a body, without values
-// that may be secret.
+// Hide hides possible secrets in the pattern of a header, or, if name is "", in filters.
 func Hide(name, value string) string {
 	if name == "" {
 		return requestlog.RedactQuery(value)
 	}
-	if q := url.QueryEscape(name) + "=x"; !scheme.MatchString(value) && requestlog.RedactQuery(q) != q {
+	q := url.QueryEscape(name) + "=x"
+	if !scheme.MatchString(value) && requestlog.RedactQuery(q) != q {
 		return hidden
 	}
 	return value

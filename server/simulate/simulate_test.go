@@ -15,7 +15,7 @@ import (
 )
 
 // parse returns the rules of a JSON array.
-func parse(t testing.TB, text string) []*Rule {
+func parse(t testing.TB, text string) []*Stub {
 	t.Helper()
 	rules, errs := Parse(jsontext.Value(text), time.Minute, false)
 	if errs != nil {
@@ -117,7 +117,7 @@ func TestPercent(t *testing.T) {
 	for _, percent := range []float64{0.5, 20, 50, 99, 100} {
 		var runs []string
 		for range 2 {
-			var rules Rules
+			var rules Stubs
 			rules.Set(parse(t, fmt.Sprintf(`[{"percent":%v,"code":500}]`, percent)))
 			dice := Seeded(7)
 			hits, run := 0, make([]byte, n)
@@ -193,7 +193,7 @@ func TestIsName(t *testing.T) {
 
 // TestRulesTogether uses and changes rules at once. times is exact nevertheless.
 func TestRulesTogether(t *testing.T) {
-	var rules Rules
+	var rules Stubs
 	rules.Set(parse(t, `[{"path":"/a","code":500,"after":10,"times":100}]`))
 	var all sync.WaitGroup
 	var hits [8]int
@@ -236,7 +236,7 @@ func TestParseLimits(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		rules, errs := Parse(jsontext.Value(text), time.Minute, false)
 		runtime.ReadMemStats(&after)
-		if len(rules) > MaxRules+1 || len(errs) > 2*maxErrors || (name == "rules") == (len(errs) > 0) {
+		if len(rules) > MaxStubs+1 || len(errs) > 2*maxErrors || (name == "rules") == (len(errs) > 0) {
 			t.Errorf("%s: %d rules and %d errors", name, len(rules), len(errs))
 		}
 		if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
@@ -266,12 +266,12 @@ func FuzzRule(f *testing.F) {
 		if !jsontext.Value(text).IsValid() {
 			return
 		}
-		rule, errs := ParseRule(text, time.Minute, false)
+		rule, errs := ParseStub(text, time.Minute, false)
 		if errs != nil || strings.Contains(string(rule.text), hidden) {
 			return
 		}
-		var rules Rules
-		rules.Set([]*Rule{rule})
+		var rules Stubs
+		rules.Set([]*Stub{rule})
 		rules.Find(NewRequest("GET", "/a/b", "a=1"), Random())
 		shown := rules.AppendJSON(nil)
 		if again, errs := Parse(shown, time.Minute, false); errs != nil || len(again) != 1 {

@@ -140,10 +140,10 @@ func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
 
 // List is the topic of the records of a collection that a query selects. A collection that is
 // not there has none.
-type List struct{ Query *query.Query }
+type ListTopic struct{ Query *query.Query }
 
 // AppendState implements Topic.
-func (t List) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+func (t ListTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.Query.Collection)
 	b = append(b, `,"records":`...)
 	result, err := snap.Run(t.Query)
@@ -161,7 +161,7 @@ func (t List) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 }
 
 // Events implements Topic.
-func (t List) Events(r *database.Revision) (events []Event, ok bool) {
+func (t ListTopic) Events(r *database.Revision) (events []Event, ok bool) {
 	name := t.Query.Collection
 	for _, ch := range r.Changes {
 		if ch.Collection != name {
@@ -189,13 +189,13 @@ func (t List) Events(r *database.Revision) (events []Event, ok bool) {
 }
 
 // Record is the topic of one record or, with an empty id, a singular resource.
-type Record struct {
+type RecordTopic struct {
 	Query *query.Query // shows it
 	ID    string
 }
 
 // value returns what a GET answers, nil if there is nothing.
-func (t Record) value(snap *database.Snapshot) jsontext.Value {
+func (t RecordTopic) value(snap *database.Snapshot) jsontext.Value {
 	name := t.Query.Collection
 	switch kind, _ := snap.Kind(name); {
 	case t.ID == "" && kind == storage.Object:
@@ -210,7 +210,7 @@ func (t Record) value(snap *database.Snapshot) jsontext.Value {
 }
 
 // AppendState implements Topic.
-func (t Record) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+func (t RecordTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	v := t.value(snap)
 	if v == nil {
 		v = jsontext.Value("null")
@@ -219,7 +219,7 @@ func (t Record) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 }
 
 // Events implements Topic.
-func (t Record) Events(r *database.Revision) ([]Event, bool) {
+func (t RecordTopic) Events(r *database.Revision) ([]Event, bool) {
 	name := t.Query.Collection
 	if !slices.ContainsFunc(r.Changes, func(ch database.Change) bool {
 		return ch.Collection == name && (ch.ID == t.ID || ch.ID == "")
@@ -240,15 +240,15 @@ func (t Record) Events(r *database.Revision) ([]Event, bool) {
 }
 
 // Database is the topic of the whole database.
-type Database struct{}
+type DatabaseTopic struct{}
 
 // AppendState implements Topic.
-func (Database) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+func (DatabaseTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	return append(snap.AppendJSON(append(b, `{"db":`...)), '}'), nil
 }
 
 // Events implements Topic.
-func (Database) Events(r *database.Revision) (events []Event, ok bool) {
+func (DatabaseTopic) Events(r *database.Revision) (events []Event, ok bool) {
 	for _, ch := range r.Changes {
 		if kind, there := r.After.Kind(ch.Collection); storage.IsPositionKey(ch.ID) || ch.ID == "" && there && kind == storage.Array {
 			return nil, false
@@ -265,12 +265,12 @@ func placeLine(run string, rev storage.Rev) []byte {
 
 // Exists reports whether a GET finds what a topic is about.
 func Exists(t Topic, snap *database.Snapshot) bool {
-	r, ok := t.(Record)
+	r, ok := t.(RecordTopic)
 	return !ok || r.value(snap) != nil
 }
 
 // Changes is the topic of the revisions of a database.
-type Changes struct {
+type ChangesTopic struct {
 	Run      string
 	Values   bool // with before and after
 	Most     int  // changes of a revision that are listed; -1: all
@@ -279,19 +279,19 @@ type Changes struct {
 }
 
 // AppendState implements Topic.
-func (t Changes) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+func (t ChangesTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
 	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, snap.Rev()))
 	return append(b, '}'), nil
 }
 
 // Events implements Topic.
-func (t Changes) Events(r *database.Revision) ([]Event, bool) {
+func (t ChangesTopic) Events(r *database.Revision) ([]Event, bool) {
 	return []Event{{"change", t.AppendRevision(nil, r)}}, true
 }
 
 // AppendRevision appends a revision. One with too many changes has their number
 // in each collection instead.
-func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
+func (t ChangesTopic) AppendRevision(b []byte, r *database.Revision) []byte {
 	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, r.Rev))
 	b = append(r.Time.UTC().AppendFormat(append(b, `,"at":"`...), time.RFC3339Nano), '"')
 	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Origin))
@@ -309,7 +309,7 @@ func (t Changes) AppendRevision(b []byte, r *database.Revision) []byte {
 
 // AppendChanges appends the field changes. With counts, or if there are too many
 // changes, it is null, and collections has their number.
-func (t Changes) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
+func (t ChangesTopic) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
 	if counts == nil && t.Most >= 0 && len(changes) > t.Most {
 		counts = make(map[string]int)
 		for _, ch := range changes {
@@ -328,7 +328,7 @@ func (t Changes) AppendChanges(b []byte, changes []database.Change, counts map[s
 
 // AppendChange appends a change. A whole array, and an element without an id of
 // its own, has no id. Without an op only the element is named.
-func (t Changes) AppendChange(b []byte, ch database.Change) []byte {
+func (t ChangesTopic) AppendChange(b []byte, ch database.Change) []byte {
 	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
 	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
 		b = rawjson.AppendQuote(append(b, `,"id":`...), ch.ID)

@@ -178,7 +178,7 @@ func (s *Subscription) Reset(snap *database.Snapshot) ([]byte, error) {
 func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *Writer) error {
 	beat := time.NewTicker(beatEvery) // keeps the connections of quiet streams
 	defer beat.Stop()
-	changes, _ := s.topic.(Changes)
+	changes, _ := s.topic.(ChangesTopic)
 	moved, number := s.moved(changes), cmp.Or(s.Request, math.MaxUint64)
 	var report <-chan time.Time // many streams that open or close are one event
 	var events [][]byte
@@ -232,7 +232,7 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 
 // moved returns a channel that is closed when another stream opens or closes, nil if the
 // client has not asked for that.
-func (s *Subscription) moved(t Changes) <-chan struct{} {
+func (s *Subscription) moved(t ChangesTopic) <-chan struct{} {
 	if !t.Streams {
 		return nil
 	}
@@ -264,7 +264,7 @@ func (s *Subscription) next(events [][]byte) (_ [][]byte, more <-chan struct{}, 
 	}
 	if s.status != h.status {
 		s.status = h.status
-		if _, ok := s.topic.(Changes); ok {
+		if _, ok := s.topic.(ChangesTopic); ok {
 			events = append(events, statusEvent)
 		}
 	}

@@ -37,14 +37,14 @@ func post(t *testing.T, db *database.DB, padding string) {
 func noStatus() string { return "" }
 
 // panicking is a topic that cannot be encoded.
-type panicking struct{ Database }
+type panicking struct{ DatabaseTopic }
 
 func (panicking) Events(*database.Revision) ([]Event, bool) { panic("cannot be encoded") }
 
 // TestHubPanic: a panic while events are encoded ends one stream. Others go on.
 func TestHubPanic(t *testing.T) {
 	db, hubs := open(t), Hubs{Max: 2, Status: noStatus}
-	bad, good := hubs.Join(db, panicking{}, "bad", "/db", nil), hubs.Join(db, Database{}, "good", "/db", nil)
+	bad, good := hubs.Join(db, panicking{}, "bad", "/db", nil), hubs.Join(db, DatabaseTopic{}, "good", "/db", nil)
 	bad.Begin(db.Snapshot().Rev())
 	good.Begin(db.Snapshot().Rev())
 	post(t, db, "")
@@ -74,7 +74,7 @@ func TestHubShares(t *testing.T) {
 		db, hubs := open(t), Hubs{Max: 100, Status: noStatus}
 		var streams []*Subscription
 		for i := range 40 {
-			s := hubs.Join(db, Database{}, strings.Repeat("k", i/2), "/db", nil)
+			s := hubs.Join(db, DatabaseTopic{}, strings.Repeat("k", i/2), "/db", nil)
 			s.Begin(db.Snapshot().Rev())
 			streams = append(streams, s)
 		}

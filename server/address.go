@@ -22,35 +22,35 @@ const (
 const pageHeader = "Pickup-Page"
 
 // A place is how the client has addressed a request that the front has changed.
-type place struct {
+type address struct {
 	sent    *url.URL
 	session string // the session that the path names, "" if none
 	path    string // as sent, without the session, escaped
 }
 
 // A placed context is the one that the front gives to a request with a place.
-type placed struct {
+type addressedContext struct {
 	context.Context
-	place *place
+	place *address
 }
 
-// placeOf returns the place of a request, nil if the front has not changed it. The placed
+// addressOf returns the place of a request, nil if the front has not changed it. The placed
 // context is the outermost, so that it is found without a search.
-func placeOf(r *http.Request) *place {
-	p, _ := r.Context().(placed)
+func addressOf(r *http.Request) *address {
+	p, _ := r.Context().(addressedContext)
 	return p.place
 }
 
 // sentURL returns the URL of a request as the client has sent it.
 func sentURL(r *http.Request) *url.URL {
-	if p := placeOf(r); p != nil {
+	if p := addressOf(r); p != nil {
 		return p.sent
 	}
 	return r.URL
 }
 
-// nowhere is a path that no route has.
-const nowhere = "*"
+// noRoute is a path that no route has.
+const noRoute = "*"
 
 // cutSession returns the session that an escaped path begins with, and what follows.
 func cutSession(path string) (session, rest string) {
@@ -63,7 +63,7 @@ func cutSession(path string) (session, rest string) {
 }
 
 // sessionPath returns what the path of a request begins with if it names a session.
-func sessionPath(p *place) string {
+func sessionPath(p *address) string {
 	if p == nil || p.session == "" {
 		return ""
 	}
@@ -72,7 +72,7 @@ func sessionPath(p *place) string {
 
 // sessionOf returns the session that a request names, "" without one.
 func sessionOf(r *http.Request) string {
-	if p := placeOf(r); p != nil && p.session != "" {
+	if p := addressOf(r); p != nil && p.session != "" {
 		return p.session
 	}
 	if names := r.Header[sessionHeader]; len(names) == 1 {
@@ -85,14 +85,14 @@ func sessionOf(r *http.Request) string {
 // prefix. The pages of a single-page application are one page, whose path is /: the
 // names in their paths are often names in the API, too.
 func (s *server) pathOf(r *http.Request) string {
-	p := placeOf(r)
+	p := addressOf(r)
 	if p == nil {
 		return r.URL.EscapedPath()
 	}
 	if below, ok := strings.CutPrefix(p.path, s.Prefix); ok && (below == "" || below[0] == '/') {
 		return below
 	}
-	if s.SPA && r.URL.Path == nowhere && isPage(r, p.path) {
+	if s.SPA && r.URL.Path == noRoute && isPage(r, p.path) {
 		return "/"
 	}
 	return p.path
