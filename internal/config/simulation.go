@@ -25,7 +25,7 @@ type Simulation struct {
 const SimulateKey = "simulate"
 
 // Rules returns the simulation rules in the file, and what is wrong with them.
-func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
+func (c *File) Rules(s *Settings) ([]*simulate.Stub, []lint.Finding) {
 	switch c.values[SimulateKey].(type) {
 	case []any:
 	case map[string]any:
@@ -39,8 +39,8 @@ func (c *File) Rules(s *Settings) ([]*simulate.Rule, []lint.Finding) {
 	}
 	rules, errs := simulate.Parse(text, s.MaxDelay, s.NoAuth == AuthNeeded)
 	if len(errs) == 0 {
-		if n, size := simulate.Size(rules); n > simulate.MaxRules || size > simulate.MaxBodies {
-			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxRules, simulate.MaxBodies>>20)}}
+		if n, size := simulate.Size(rules); n > simulate.MaxStubs || size > simulate.MaxBodies {
+			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxStubs, simulate.MaxBodies>>20)}}
 		}
 	}
 	var found []lint.Finding
