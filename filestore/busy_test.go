@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -19,7 +20,7 @@ func TestBusy(t *testing.T) {
 		min, max time.Duration // from the edit to the end of the write
 	}{
 		{name: "for a second", busy: time.Second, min: time.Second, max: 1100 * time.Millisecond},
-		{name: "for long", busy: time.Hour, min: busyAtMost, max: graceWrite},
+		{name: "for long", busy: time.Hour, min: busyAtMost, max: durable.GraceWrite},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := home(t, sample)
@@ -44,7 +45,7 @@ func TestBusy(t *testing.T) {
 			}
 			_, err := s.Commit(t.Context(), base.Rev, []storage.Change{set("1", "Dentist")})
 			for errors.Is(err, storage.ErrPending) {
-				waited += retryAfter
+				waited += durable.RetryAfter
 				_, err = s.Commit(t.Context(), base.Rev, []storage.Change{set("1", "Dentist")})
 			}
 			if took := o.now().Sub(begin); !errors.Is(err, storage.ErrConflict) || took < test.min || waited > test.max {

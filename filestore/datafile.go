@@ -8,70 +8,99 @@ import (
 	"time"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// A dataFile is one file of a Store, with the contents that the store has from it.
-// Store.mu guards it.
+// A dataFile is one file of a Store, with the contents that the store serves from it. Store.mu
+// guards it.
 type dataFile struct {
-	target
-	store   *Store             // is told of edits, and wakes its watchers
-	doc     *document.Document // the contents; target.doc is what the file has
+	*durable.File
+	store   *state
+	member  string             // the name of the field that the file has; "": it is a database
+	several bool               // it is one of the files of a folder
+	doc     *document.Document // the contents; File.Content is what the file has
 	reading readState
-	clean   bool // there are no dot files of it
 }
 
-func (s *Store) newFile(path string) *dataFile {
+func newFile(s *state, path, real string) *dataFile {
 	f := &dataFile{store: s}
-	f.file = &file{o: s.o, path: path}
-	f.lock.file, f.displaced.file, f.inPlace.target = f.file, f.file, &f.target
+	f.File = durable.New(s.env, path, real, func(text []byte) error {
+		_, err := f.parse(text, nil)
+		return err
+	})
 	return f
+}
+
+// parse parses a text of the file. An array is the collection that the file is named for, if it is
+// so from the start. before is what the text is an edit of, or nil.
+func (f *dataFile) parse(data []byte, before *document.Document) (*document.Document, error) {
+	member := f.member
+	if !f.Opened && member == "" && rawjson.Begins(data) == '[' {
+		member = MemberOf(f.Path)
+	}
+	return document.ParseMember(member, f.Path, data, f.store.o.ids, before)
+}
+
+// written returns the content of the file, nil if a commit has removed the file.
+func (f *dataFile) written() *document.Document {
+	doc, _ := f.Content.(*document.Document)
+	return doc
+}
+
+// setContent records the content of the file, nil if there is no file.
+func (f *dataFile) setContent(doc *document.Document) {
+	f.Content = nil // and not a nil pointer
+	if doc != nil {
+		f.Content = doc
+	}
 }
 
 // keyBy gives the elements new keys, from the fields that Options.ids returns.
 func (f *dataFile) keyBy() {
-	doc := f.doc.KeyedBy(f.o.ids)
-	if f.target.doc == f.doc {
-		f.target.doc = doc
-	} else if f.target.doc != nil {
-		f.target.doc = f.target.doc.KeyedBy(f.o.ids)
+	ids := f.store.o.ids
+	same := f.written() == f.doc
+	f.doc = f.doc.KeyedBy(ids)
+	if same {
+		f.setContent(f.doc)
+	} else if doc := f.written(); doc != nil {
+		f.setContent(doc.KeyedBy(ids))
 	}
-	f.doc = doc
-	for _, d := range f.displaced.list {
-		if d.doc != nil { // an edit of it is compared by the new ids
-			d.doc = d.doc.KeyedBy(f.o.ids)
+	for _, d := range f.Displaced() {
+		if doc, ok := d.Content.(*document.Document); ok { // an edit of it is compared by the new ids
+			d.Content = doc.KeyedBy(ids)
 		}
 	}
 }
 
-// work does what is due while nobody commits, and returns the time until the next look.
+// work does what is due while nobody commits, and returns the time until the next look at the file.
 func (f *dataFile) work() time.Duration {
 	f.collectLateEdits()
-	err := f.look()
-	f.displaced.removeOld(false)
+	err := f.refresh()
+	f.Clean(false)
 	if err == nil {
-		f.syncAgain() // the next try is the next look
+		f.syncAgain() // work is the next try
 	}
-	f.lookWritable()
+	f.ProbeAgain()
 	if err != nil && f.reading.reported == nil {
-		return retryAfter
+		return durable.RetryAfter
 	}
 	return pollEvery
 }
 
-// close releases the locks and removes the dot files. It waits for editors until 2 s
-// after begin.
+// close releases the locks and removes the dot files. It waits for editors until 2 s after begin.
 func (f *dataFile) close(begin time.Time) error {
-	var lost bool
-	f.displaced.closed = true
-	for ; f.o.touches(); f.o.nap(retryAfter) {
+	lost := false
+	f.Closing = true
+	for ; !f.NoWrites; f.Nap(durable.RetryAfter) {
 		f.collectLateEdits()
-		f.displaced.removeOld(true)
+		f.Clean(true)
 		lost = f.isLost()
-		now := f.o.now()
+		now := f.Now()
 		saving := lost && f.reading.isSaving(now)
-		if len(f.displaced.list)+len(f.litter) == 0 && !saving || now.Sub(begin) > graceWrite {
+		if !f.HasLeftovers() && !saving || now.Sub(begin) > durable.GraceWrite {
 			break
 		}
 	}
@@ -79,52 +108,39 @@ func (f *dataFile) close(begin time.Time) error {
 	if lost {
 		err = f.keepLost()
 	}
-	return errors.Join(err, f.lock.release())
+	return errors.Join(err, f.Unlock())
 }
 
-// keepLost saves the contents of the store as a conflict copy, unless another
-// server that holds the file keeps its own, or the next start writes the same.
+// keepLost saves the contents of the store as a conflict copy, unless another server that holds
+// the file keeps its own, or the next start writes the same.
 func (f *dataFile) keepLost() error {
-	f.move()
+	f.Relocate()
 	text := f.doc.Bytes()
-	if f.lock.refused != nil || bytes.Equal(bytes.TrimSpace(text), bytes.TrimSpace(f.o.Initial)) {
+	if f.IsRefused() || bytes.Equal(bytes.TrimSpace(text), bytes.TrimSpace(f.store.o.Initial)) {
 		return nil
 	}
 	what := "%s has lost its content. What was served (rename it to restore the content)"
-	if errors.Is(f.reading.err, errDetached) {
+	if errors.Is(f.reading.err, durable.ErrDetached) {
 		what = "the mounted file %s was deleted or replaced on the host: what was served"
 	}
-	if !f.saveConflictCopy(text, what) {
-		return fmt.Errorf("%s has lost its content, and the copy of what was served could not be written (see the log)", f.path)
+	if !f.SaveConflictCopy(text, what) {
+		return fmt.Errorf("%s has lost its content, and the copy of what was served could not be written (see the log)",
+			f.Path)
 	}
 	return nil
 }
 
-// isLost reports whether only memory has the contents of the store: the file
-// is missing, or has no text, or has been unlinked under its mount. A file that cannot
-// be read for another reason may have them.
+// isLost reports whether only memory has the contents of the store: the file is missing, or has no
+// text, or has been unlinked under its mount. A file that cannot be read for another reason may
+// have them.
 func (f *dataFile) isLost() bool {
-	switch err := f.look(); {
-	case isAny(err, fs.ErrNotExist, errEmpty, errDetached):
+	err := f.refresh()
+	if disk.IsAny(err, fs.ErrNotExist, durable.ErrEmpty, durable.ErrDetached) {
 		return true
-	case errors.Is(err, storage.ErrShape): // a directory, or a file that is too large
-		info, err := f.o.sys.Stat(f.path)
-		return err == nil && !info.Mode().IsRegular()
 	}
-	return false
-}
-
-// parse parses a text of the file. An array is the collection that the file is named for,
-// if it is so from the start. before is what the text is an edit of, or nil.
-func (f *file) parse(data []byte, before *document.Document) (*document.Document, error) {
-	member := f.member
-	if !f.opened && member == "" && rawjson.Begins(data) == '[' {
-		member = MemberOf(f.path)
+	if !errors.Is(err, storage.ErrShape) {
+		return false
 	}
-	return document.ParseMember(member, f.path, data, f.o.ids, before)
-}
-
-func (f *file) parses(data []byte) bool {
-	_, err := f.parse(data, nil)
-	return err == nil
+	info, err := f.Sys.Stat(f.Path) // a directory, or a file that is too large
+	return err == nil && !info.Mode().IsRegular()
 }

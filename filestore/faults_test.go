@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -99,14 +100,14 @@ func faultAt(t *testing.T, w way, n int, fault error, sticky bool) (hit bool, fi
 			describe("acknowledged, and the file holds %q, memory %q", got, memory)
 		}
 	case errors.Is(first, storage.ErrUnsure):
-		if got != changed && got != old && !s.files[0].inPlace.halfWritten || memory != "Vet visit, School run" {
+		if got != changed && got != old && !s.files[0].IsHalfWritten() || memory != "Vet visit, School run" {
 			describe("in doubt, and the file holds %q, memory %q", got, memory)
 		}
 	default:
 		if got != old || memory != "Vet visit, School run" {
 			describe("refused, and the file holds %q, memory %q", got, memory)
 		}
-		if !isOurs(first) {
+		if !durable.IsOurs(first) {
 			describe("an error that nobody can act on")
 		}
 	}

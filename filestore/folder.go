@@ -9,30 +9,24 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"pickup/filestore/internal/disk"
-	"pickup/internal/openfile"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
-// A folder is a directory whose files a Store serves as one database: posts.json
-// has the member posts. Store.mu guards it.
+// A folder is a directory whose files a Store serves as one database: posts.json has the member
+// posts. Its File is the path of its own dot files, the lock file and the commit intent, which begin
+// with .pickup. Store.mu guards it.
 type folder struct {
-	*file               // names the lock and the record of a commit, which begin with .pickup
-	lock    lock        // keeps other servers away from the directory
+	*durable.File
 	deleted []*dataFile // the latest, with what an undo brings back
 	left    []*dataFile // those whose displaced files are still there
 	links   []string    // the members that are symlinks
 	closed  bool        // the store ends
-	empty   bool        // no file is there any more
-	half    bool        // a commit is decided, and not in all files yet
 }
 
 // Limits of a folder.
@@ -41,44 +35,12 @@ const (
 	keepDeleted = 16
 )
 
-// Names that have a meaning of their own, and names that some systems cannot have.
-var (
-	takenName = regexp.MustCompile(`(?i)^(db|package|pickup)$|\.schema$|\.conflict-`)
-	oddName   = regexp.MustCompile(`(?i)^$|^\.|[\x00-\x1f\x7f/\\:*?"<>|]|^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)|[. ]$`)
-)
+// folderPath returns the path for which the folder at the path real has its dot files.
+func folderPath(real string) string { return filepath.Join(real, "pickup") }
 
-// refusedName returns why no file of a folder can have a member of that name, or "".
-func refusedName(member string) string {
-	switch {
-	case takenName.MatchString(member):
-		return "a file of this name has another meaning"
-	case oddName.MatchString(member), len(member) > 200, !utf8.ValidString(member):
-		return "some systems cannot have a file of this name"
-	}
-	return ""
-}
-
-// isOneName reports whether a and b are one name on a system that does not tell cases, or two
-// spellings of a character (é is one code point or two), apart.
-func isOneName(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
-
-// MemberOf returns the name of the member that a file of a folder has, "" if it has none.
-func MemberOf(path string) string {
-	if member, ok := strings.CutSuffix(filepath.Base(path), ".json"); ok && refusedName(member) == "" {
-		return member
-	}
-	return ""
-}
-
-// IsFolder reports whether path is a directory whose files are a database. One that is named
-// like a file is what Docker makes of a missing file.
-func IsFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && filepath.Ext(path) != ".json"
-}
-
-func folderFile(o *Options, path, real string) *file {
-	return &file{o: o, path: path, real: filepath.Join(real, "pickup")}
+// newFolder returns the folder of the store, which is at the path real.
+func (s *Store) newFolder(real string) *folder {
+	return &folder{File: durable.New(s.env, s.path, folderPath(real), nil)}
 }
 
 // openFolder opens the files of a directory.
@@ -98,49 +60,51 @@ func (s *Store) openFolder(ctx context.Context) error {
 			return err
 		}
 	}
-	s.folder.opened = true
+	s.folder.Opened = true
 	return nil
 }
 
 // enterFolder finds and locks the directory, and completes a commit that was interrupted.
 func (s *Store) enterFolder(ctx context.Context) error {
-	s.o.MustExist, s.o.Initial = true, []byte("[]\n")
-	real, err := s.o.sys.Resolve(s.path)
+	s.o.MustExist = true
+	s.o.Initial = []byte("[]\n")
+	real, err := s.env.Sys.Resolve(s.path)
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", s.path, disk.Cause(err))
 	}
-	d := &folder{file: folderFile(s.o, s.path, real)}
-	s.folder, d.lock.file = d, d.file
-	if !s.o.touches() {
-		d.warnOfRecord(d.file)
+	s.folder = s.newFolder(real)
+	if s.env.NoWrites {
+		warnOfIntent(s.folder.File, s.folder.File)
 		return nil
 	}
-	if d.lock.dirLock, err = d.lock.openLockFile(d.dotFile(".lock")); err == nil {
-		err = s.redo(ctx)
+	if err := s.folder.Lock(); err != nil {
+		return err
 	}
-	return err
+	return s.completeIntent(ctx)
 }
 
-// list returns the names of the members in the directory, in order, and the names of members
-// that have dot files: true if the dot files are from a write.
+// list returns the names of the members in the directory, in order, and the names of members that
+// have dot files: true if the dot files are from a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
-	entries, err := s.o.sys.List(s.folder.dir())
-	s.odd, s.folder.links, left = nil, nil, make(map[string]bool)
+	entries, err := s.env.Sys.List(s.folder.Dir())
+	s.odd = nil
+	s.folder.links = nil
+	left = make(map[string]bool)
 	for _, e := range entries {
-		name, isJSON := strings.CutSuffix(e.Name(), ".json")
-		dot := strings.TrimPrefix(e.Name(), ".")
-		end := strings.LastIndex(dot, ".json.") // a member can have the name x.json
-		switch {
-		case strings.HasPrefix(name, "."):
+		if dot, isDot := strings.CutPrefix(e.Name(), "."); isDot {
+			end := strings.LastIndex(dot, ".json.") // a member can have the name x.json
 			if end >= 0 && refusedName(dot[:end]) == "" {
 				left[dot[:end]] = left[dot[:end]] || dot[end:] != ".json.lock"
 			}
-		case !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema"):
-		default:
-			names = append(names, name)
-			if e.Type()&fs.ModeSymlink != 0 {
-				s.folder.links = append(s.folder.links, name)
-			}
+			continue
+		}
+		name, isJSON := strings.CutSuffix(e.Name(), ".json")
+		if !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema") {
+			continue
+		}
+		names = append(names, name)
+		if e.Type()&fs.ModeSymlink != 0 {
+			s.folder.links = append(s.folder.links, name)
 		}
 	}
 	slices.Sort(names)
@@ -166,34 +130,34 @@ func (s *Store) refuse(member string) error {
 // refuseLink returns an error if the path of f leads to another file of the folder.
 func (s *Store) refuseLink(f *dataFile) error {
 	own := s.folder.memberPath(f.member)
-	real, err := f.o.sys.Resolve(f.path)
+	real, err := f.Sys.Resolve(f.Path)
 	if err != nil {
 		return nil // the file reports it
 	}
-	if real != own && filepath.Dir(real) == s.folder.dir() && MemberOf(real) != "" {
+	if real != own && filepath.Dir(real) == s.folder.Dir() && MemberOf(real) != "" {
 		return fmt.Errorf("it is a link to %s in the same folder", filepath.Base(real))
 	}
-	info, err := f.o.sys.Stat(real)
+	info, err := f.Sys.Stat(real)
 	if err != nil || real == own && disk.Links(info) < 2 {
 		return nil
 	}
 	for _, g := range s.files {
-		if g.member != f.member && g.known.Info != nil && disk.SameFile(info, g.known.Info) {
+		if g.member != f.member && g.LastSeen.Info != nil && disk.SameFile(info, g.LastSeen.Info) {
 			return fmt.Errorf("it is the same file as %s.json, by a link", g.member)
 		}
 	}
 	return nil
 }
 
-// admit serves one more file, if it is one that can be served. clean says that there are no
-// dot files of it. While the store is served, an error is a finding.
+// admit serves one more file, if it is one that can be served. clean says that the file has no dot
+// files. While the store is served, an error is a finding.
 func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	f := s.fileOf(name)
-	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.isOne(f.path, path) }) {
+	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.IsOne(f.Path, path) }) {
 		return nil
 	}
-	// Such a system may show a file that is served with the other name.
-	again := func(g *dataFile) bool { return isOneName(g.member, name) && f.isOne(f.path, g.path) }
+	// A system that does not tell names apart may show a file that is served with the other name.
+	again := func(g *dataFile) bool { return isOneName(g.member, name) && f.IsOne(f.Path, g.Path) }
 	if slices.ContainsFunc(s.files, again) {
 		return nil
 	}
@@ -202,43 +166,58 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 		refused = s.refuseLink(f)
 	}
 	err := refused
-	if f.clean = clean; err == nil && s.folder.opened {
-		err = f.look() // what is being saved now is not waited for
+	if err == nil && s.folder.Opened {
+		err = f.refresh() // what is being saved now is not waited for
 	}
 	if err == nil {
-		err = f.start(ctx)
+		err = f.start(ctx, clean)
 	}
 	if err == nil {
-		i, _ := s.place(name)
-		s.setFiles(slices.Insert(slices.Clone(s.files), i, f))
-		f.opened = true
+		s.insert(f)
 		return nil
 	}
-	f.lock.release()
-	if refused != nil || s.folder.opened {
-		o := storage.UnreachableElement{File: f.path, Detail: err.Error()}
-		if broken, ok := errors.AsType[*storage.BrokenError](err); ok {
-			o.Line, o.Column, o.Detail = broken.Line, broken.Column, broken.Reason
-		}
-		o.Detail = strings.TrimSuffix(o.Detail, ": "+storage.ErrInvalid.Error()) + "; it is not served"
-		s.odd = append(s.odd, o)
-		return nil
+	f.Unlock()
+	if refused == nil && !s.folder.Opened {
+		return err
 	}
-	return err
+	s.odd = append(s.odd, finding(f.Path, err))
+	return nil
+}
+
+// finding returns the finding that the file at path is not served because of err.
+func finding(path string, err error) storage.UnreachableElement {
+	u := storage.UnreachableElement{File: path, Detail: err.Error()}
+	if broken, ok := errors.AsType[*storage.BrokenError](err); ok {
+		u.Line = broken.Line
+		u.Column = broken.Column
+		u.Detail = broken.Reason
+	}
+	u.Detail = strings.TrimSuffix(u.Detail, ": "+storage.ErrInvalid.Error()) + "; it is not served"
+	return u
 }
 
 // memberPath returns the real path that the file of a member has unless it is a link.
-func (d *folder) memberPath(member string) string { return filepath.Join(d.dir(), member+".json") }
+func (d *folder) memberPath(member string) string { return filepath.Join(d.Dir(), member+".json") }
 
 // fileOf returns the file of a member that is not served yet.
 func (s *Store) fileOf(member string) *dataFile {
-	f := s.newFile(filepath.Join(s.path, member+".json"))
-	f.member, f.several, f.real = member, true, s.folder.memberPath(member)
+	f := newFile(s.state, filepath.Join(s.path, member+".json"), s.folder.memberPath(member))
+	f.member = member
+	f.several = true
 	return f
 }
 
-func (s *Store) place(member string) (int, bool) {
-	return slices.BinarySearchFunc(s.files, member, func(f *dataFile, member string) int { return cmp.Compare(f.member, member) })
+// index returns the index of the file with a member, or where such a file belongs.
+func (s *Store) index(member string) (i int, found bool) {
+	compare := func(f *dataFile, member string) int { return cmp.Compare(f.member, member) }
+	return slices.BinarySearchFunc(s.files, member, compare)
+}
+
+// insert serves f.
+func (s *Store) insert(f *dataFile) {
+	i, _ := s.index(f.member)
+	s.setFiles(slices.Insert(slices.Clone(s.files), i, f))
+	f.Opened = true
 }
 
 // find returns the file with a member, or nil. A store of one file has all members in it.
@@ -246,7 +225,7 @@ func (s *Store) find(member string) *dataFile {
 	if s.folder == nil {
 		return s.files[0]
 	}
-	if i, ok := s.place(member); ok {
+	if i, ok := s.index(member); ok {
 		return s.files[i]
 	}
 	return nil
@@ -268,7 +247,7 @@ func (s *Store) drop(f *dataFile) {
 
 // giveBack releases a file that is not served. What it displaced goes now or later.
 func (s *Store) giveBack(f *dataFile) {
-	f.lock.release() // first: it may be open for writing
+	f.Unlock() // first: it may be open for writing
 	s.folder.left = append(s.folder.left, f)
 	s.folder.removeLeft()
 }
@@ -277,19 +256,21 @@ func (s *Store) giveBack(f *dataFile) {
 // write to them any more.
 func (d *folder) removeLeft() {
 	d.left = slices.DeleteFunc(d.left, func(f *dataFile) bool {
-		f.displaced.closed = d.closed
-		f.displaced.removeOld(true)
-		return len(f.displaced.list)+len(f.litter) == 0
+		f.Closing = d.closed
+		f.Clean(true)
+		return !f.HasLeftovers()
 	})
 }
 
-// close removes them when the store ends. It waits for editors until 2 s after begin.
+// close removes the displaced files when the store ends. It waits for editors until 2 s after begin.
 func (d *folder) close(begin time.Time) error {
 	d.closed = true
-	for d.removeLeft(); len(d.left) > 0 && d.o.now().Sub(begin) <= graceWrite; d.removeLeft() {
-		d.o.nap(retryAfter)
+	d.removeLeft()
+	for len(d.left) > 0 && d.Now().Sub(begin) <= durable.GraceWrite {
+		d.Nap(durable.RetryAfter)
+		d.removeLeft()
 	}
-	return d.lock.release()
+	return d.Unlock()
 }
 
 // lastOf returns the latest deleted file of a member, or nil.
@@ -302,13 +283,13 @@ func (d *folder) lastOf(member string) *dataFile {
 	return nil
 }
 
-// lookLocked looks at all files.
-func (s *Store) lookLocked(ctx context.Context) error {
+// refreshLocked looks at all files.
+func (s *Store) refreshLocked(ctx context.Context) error {
 	if err := s.scan(ctx); err != nil {
 		return err
 	}
 	for _, f := range s.files {
-		f.look() // its error is reported to the watchers
+		f.refresh() // its error is reported to the watchers
 	}
 	return nil
 }
@@ -320,8 +301,8 @@ func (s *Store) scan(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	if d.half {
-		if err := s.redo(ctx); err != nil {
+	if s.incomplete {
+		if err := s.completeIntent(ctx); err != nil {
 			return err
 		}
 	}
@@ -343,38 +324,33 @@ func (s *Store) scan(ctx context.Context) error {
 		}
 	}
 	// A file that stays away is deleted. If all do, the folder was moved or unmounted.
-	d.empty = len(names) == 0 && len(s.files) > 0
+	s.empty = len(names) == 0 && len(s.files) > 0
 	for _, f := range s.files {
-		if _, there := slices.BinarySearch(names, f.member); !there && !d.empty && errors.Is(f.look(), fs.ErrNotExist) && f.o.now().Sub(f.reading.since) >= graceWrite {
+		if _, there := slices.BinarySearch(names, f.member); !there && !s.empty && f.staysAway() {
 			s.drop(f)
 		}
 	}
 	if !slices.Equal(before, s.files) {
-		s.editedLocked()
+		s.edited()
 	}
 	return nil
 }
 
-// ServerURL returns the URL of the server that holds the file at path, "" if that
-// server runs on another machine or is not found. A server that was killed is still
-// named, so it is up to callers to find out whether it responds.
+// staysAway reports whether the file has been missing for 2 s.
+func (f *dataFile) staysAway() bool {
+	return errors.Is(f.refresh(), fs.ErrNotExist) && f.Now().Sub(f.reading.since) >= durable.GraceWrite
+}
+
+// ServerURL returns the URL of the server that holds the file at path, "" if that server runs on
+// another machine or is not found. A server that was killed is still named, so callers have to find
+// out whether it responds.
 func ServerURL(path string) string {
 	real, err := disk.Real().Resolve(path)
 	if err != nil {
 		return ""
 	}
-	f := &file{real: real}
 	if info, err := os.Stat(real); err == nil && info.IsDir() {
-		f = folderFile(nil, path, real)
+		return durable.ServerURL(folderPath(real))
 	}
-	text, _ := openfile.Read(f.dotFile(".lock"), 1<<10) // without it there is no server
-	var pid int
-	var on, url string
-	if _, err := fmt.Sscanf(string(text), holderFormat+atURL+"%s", &pid, &on, &url); err != nil {
-		return ""
-	}
-	if host, err := os.Hostname(); err != nil || on != host {
-		return ""
-	}
-	return url
+	return durable.ServerURL(real)
 }

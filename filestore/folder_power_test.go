@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/openfile"
 	"pickup/internal/storage"
 )
@@ -176,7 +177,7 @@ func recoveredFolder(t *testing.T, w way, dir string, alone bool) (string, error
 		}
 		held.Reset()
 		for _, f := range s.files {
-			fmt.Fprintf(&held, "-- %s --\n%s", filepath.Base(f.path), f.doc.Bytes())
+			fmt.Fprintf(&held, "-- %s --\n%s", filepath.Base(f.Path), f.doc.Bytes())
 		}
 		if err := s.Close(); err != nil {
 			return "", err
@@ -399,7 +400,7 @@ func faultInFolder(t *testing.T, w way, i, n int, fault error, sticky bool, want
 		describe("refused or in doubt, and memory holds %s", contents())
 	case first != nil && !errors.Is(first, storage.ErrUnsure) && got != oldFiles:
 		describe("refused, and the files hold %s", got)
-	case first != nil && !isOurs(first):
+	case first != nil && !durable.IsOurs(first):
 		describe("an error that nobody can act on")
 	}
 	if armed = sticky; sticky { // a client reads while the disk still fails
@@ -588,7 +589,7 @@ func TestEditFolder(t *testing.T) {
 							m.before = nil
 							finish()
 							for range 3 {
-								m.waited += graceWrite
+								m.waited += durable.GraceWrite
 								s.Load(context.Background())
 							}
 							s.Close()

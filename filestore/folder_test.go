@@ -12,6 +12,7 @@ import (
 
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
@@ -58,7 +59,7 @@ func startFolder(t *testing.T, dir string, o Options) *Store {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, ".[^.]*.json.*")); len(left) > 0 || (&file{o: s.o}).exists(filepath.Join(dir, ".pickup.lock")) {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".[^.]*.json.*")); len(left) > 0 || s.folder.Exists(filepath.Join(dir, ".pickup.lock")) {
 			t.Errorf("left: %v", left)
 		}
 	})
@@ -192,7 +193,7 @@ func TestFolderByHand(t *testing.T) {
 			values := []byte("[{\"id\":1},{\"id\":2}]")
 			os.Remove(path("posts.json"))
 			wants("likes1 posts2 users3")
-			waited += graceWrite
+			waited += durable.GraceWrite
 			wants("likes1 users3")
 			if err := commit(s.rev, storage.Change{Collection: "posts", Value: values}); err != nil {
 				t.Fatal(err)
@@ -212,7 +213,7 @@ func TestFolderByHand(t *testing.T) {
 			// A broken file is broken alone, and so is a new one.
 			put(t, path("posts.json"), original+",")
 			put(t, path("new.json"), "[")
-			waited += graceWrite
+			waited += durable.GraceWrite
 			if err := commit(load(t, s).Rev, user...); err != nil {
 				t.Errorf("the other: %v", err)
 			}
@@ -327,7 +328,7 @@ func TestFolderLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		load(t, s)
-		waited += graceWrite
+		waited += durable.GraceWrite
 		wants("d0 f0 x0", "a.json e.json y.json")
 		if strings.Contains(log.String(), "ERROR") {
 			t.Error(log)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 )
 
 // patient gives o a clock that naps move, so that waiting takes no time.
@@ -138,7 +139,7 @@ func TestLostNotRead(t *testing.T) {
 		{name: "stale handle", fault: syscall.ESTALE},
 		{name: "no descriptors", fault: syscall.EMFILE},
 		{name: "written to", fault: disk.ErrChanging},
-		{name: "too large", size: largest + 1},
+		{name: "too large", size: durable.Largest + 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := home(t, sample)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -122,8 +123,8 @@ func testDirectoryWithACL(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
-	if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].mode != swap {
-		t.Fatal(s.files[0].mode, err)
+	if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].Mode() != durable.Swap {
+		t.Fatal(s.files[0].Mode(), err)
 	}
 	if n, err := unix.Getxattr(path, "system.posix_acl_access", nil); err != unix.ENODATA {
 		t.Errorf("the file has an access list of %d bytes, %v", n, err)
@@ -137,8 +138,8 @@ func testSingleFile(t *testing.T) {
 	host, path := bound(t, sample)
 	os.Chmod(host, 0o640)
 	s := start(t, path, Options{})
-	if !s.files[0].isInPlace() || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
-		t.Fatal(s.files[0].mode, s.Warnings())
+	if s.files[0].Mode() != durable.InPlace || len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "mount point") {
+		t.Fatal(s.files[0].Mode(), s.Warnings())
 	}
 	steps := follow(t, s)
 	for i := range 30 {
@@ -175,8 +176,8 @@ func testBusy(t *testing.T) {
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
-		if !s.files[0].isInPlace() || !strings.Contains(text(t, host), "Ballet") {
-			t.Error(s.files[0].mode, text(t, host))
+		if s.files[0].Mode() != durable.InPlace || !strings.Contains(text(t, host), "Ballet") {
+			t.Error(s.files[0].Mode(), text(t, host))
 		}
 	}
 }
@@ -258,9 +259,9 @@ func testWritable(t *testing.T) {
 	s := start(t, path, Options{now: func() time.Time { return time.Now().Add(skew) }})
 	expect := func(want error) {
 		t.Helper()
-		skew += tryAfter
+		skew += durable.TryAfter
 		s.mu.Lock()
-		s.files[0].lookWritable()
+		s.files[0].ProbeAgain()
 		s.mu.Unlock()
 		if err := s.Writable(); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
@@ -338,9 +339,9 @@ func testWritableInPlace(t *testing.T) {
 			t.Fatal(fs.Bsize, err)
 		}
 		put(t, filepath.Join(dir, "filler"), strings.Repeat("x", (int(fs.Bfree)-test.free)*block))
-		skew += tryAfter
+		skew += durable.TryAfter
 		s.mu.Lock()
-		s.files[0].lookWritable()
+		s.files[0].ProbeAgain()
 		s.mu.Unlock()
 		if err := s.Writable(); !errors.Is(err, test.want) {
 			t.Errorf("%d free blocks: %v, want %v", test.free, err, test.want)
@@ -431,7 +432,7 @@ func testOverlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := text(t, path); got != strings.Replace(edited("Optician"), "School run", "Ballet", 1) {
-		t.Error(s.files[0].mode, got)
+		t.Error(s.files[0].Mode(), got)
 	}
 }
 
@@ -526,8 +527,8 @@ func TestPermissions(t *testing.T) {
 		// A file that everybody may write to also keeps its owner.
 		path += ".open"
 		s = start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || !s.files[0].isInPlace() {
-			t.Error(s.files[0].mode, err)
+		if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].Mode() != durable.InPlace {
+			t.Error(s.files[0].Mode(), err)
 		}
 		if info, _ := os.Stat(path); !strings.Contains(text(t, path), "Ballet") || uidOf(info) != 0 {
 			t.Error(uidOf(info), text(t, path))
@@ -538,8 +539,8 @@ func TestPermissions(t *testing.T) {
 		os.Chmod(filepath.Dir(path), 0o555)
 		defer os.Chmod(filepath.Dir(path), 0o755)
 		s := start(t, path, Options{})
-		if err := commit(s, set("2", "Ballet")); err != nil || !s.files[0].isInPlace() {
-			t.Error(s.files[0].mode, err)
+		if err := commit(s, set("2", "Ballet")); err != nil || s.files[0].Mode() != durable.InPlace {
+			t.Error(s.files[0].Mode(), err)
 		}
 		if got := text(t, path); !strings.Contains(got, "Ballet") {
 			t.Error(got)
@@ -601,8 +602,8 @@ func TestAttributesSurvive(t *testing.T) {
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
-	if s.files[0].mode != swap {
-		t.Fatal(s.files[0].mode)
+	if s.files[0].Mode() != durable.Swap {
+		t.Fatal(s.files[0].Mode())
 	}
 	info, err := os.Stat(path)
 	if err != nil {

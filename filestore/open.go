@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -29,40 +30,67 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Initial == nil {
 		o.Initial = []byte("{}\n")
 	}
-	if o.now == nil {
-		o.now = time.Now
-	}
-	if o.nap == nil {
-		o.nap = time.Sleep
-	}
-	if o.sys.Stat == nil {
-		o.sys = disk.Real()
-	}
-	o.sys = o.sys.Timed(o.Synced)
-	if o.sys.IsShare(path) {
-		o.sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
-	}
-	s := &Store{path: path, o: &o, rev: 1, feed: storage.NewFeed(1, keepBatches)}
-	var err error
+	s := &Store{path: path, state: &state{o: &o, env: o.env(path), rev: 1, feed: storage.NewFeed(1, keepBatches)}}
+	open := s.openFile
 	if IsFolder(path) {
-		err = s.openFolder(ctx)
-	} else {
-		f := s.newFile(path)
-		if err = f.start(ctx); err == nil {
-			f.opened, f.member = true, f.doc.Only()
-		} else {
-			f.lock.release()
-		}
-		s.setFiles([]*dataFile{f})
+		open = s.openFolder
+	}
+	err := open(ctx)
+	if err == nil {
+		return s, nil
+	}
+	for _, w := range s.Warnings() { // the caller has no Store to ask for them
+		o.Log.Warn(w)
+	}
+	if s.folder != nil {
+		s.closeFilesLocked()
+	}
+	return nil, err
+}
+
+// env returns what the files of the store at path share.
+func (o *Options) env(path string) *durable.Env {
+	env := &durable.Env{
+		Sys:         o.sys,
+		Now:         o.now,
+		Nap:         o.nap,
+		Log:         o.Log,
+		NoWrites:    o.ReadOnly || o.Ephemeral,
+		InContainer: o.InContainer,
+		URL:         o.URL,
+	}
+	if env.Now == nil {
+		env.Now = time.Now
+	}
+	if env.Nap == nil {
+		env.Nap = time.Sleep
+	}
+	if env.Sys.Stat == nil {
+		env.Sys = disk.Real()
+	}
+	env.Sys = env.Sys.Timed(o.Synced)
+	if env.Sys.IsShare(path) {
+		env.Sys.Lease = func(*os.File, disk.LeaseKind) error { return errors.ErrUnsupported }
+	}
+	return env
+}
+
+// openFile opens the file of a store of one file.
+func (s *Store) openFile(ctx context.Context) error {
+	f := newFile(s.state, s.path, "")
+	s.setFiles([]*dataFile{f})
+	err := f.Resolve()
+	if err == nil {
+		err = s.completeIntentBeside(ctx, f)
+	}
+	if err == nil {
+		err = f.start(ctx, false)
 	}
 	if err != nil {
-		for _, w := range s.Warnings() { // the caller has no Store to ask for them
-			o.Log.Warn(w)
-		}
-		if s.folder != nil {
-			s.closeFilesLocked()
-		}
-		return nil, err
+		f.Unlock()
+		return err
 	}
-	return s, nil
+	f.Opened = true
+	f.member = f.doc.Only()
+	return nil
 }

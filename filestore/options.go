@@ -56,24 +56,14 @@ type Options struct {
 	nap func(d time.Duration) // nil: time.Sleep
 }
 
-// How long the store waits. A save is several system calls, so a file that is
-// absent, empty or cut off is assumed to be a save in progress.
+// How long the store waits; see also the package durable. A save is several system calls, so a
+// file that is absent, empty or cut off is assumed to be a save in progress.
 const (
-	retryAfter  = 20 * time.Millisecond   // between two looks at a file that cannot be read
 	quietAfter  = 30 * time.Millisecond   // from the last event to the look at the file
 	quietAtMost = 250 * time.Millisecond  // from the first event to the look at the file
 	pollEvery   = time.Second             // because events get lost: mounts, overflow, other machines
 	pollOnly    = 250 * time.Millisecond  // the same if there are no events
 	graceRead   = time.Second             // until a file that cannot be read is reported
-	graceWrite  = 2 * time.Second         // until a write that waits for it is refused
 	busyAtMost  = 1900 * time.Millisecond // from an edit to its load while Options.Busy
 	graceStart  = 10 * time.Second        // until Open gives up on a file that keeps changing
-
-	// Pauses between two tries of what another program prevents by having a file open: each
-	// is twice as long as the last.
-	firstPause   = time.Millisecond
-	longestPause = 100 * time.Millisecond
 )
-
-// touches reports whether the store may change anything on the disk.
-func (o Options) touches() bool { return !o.ReadOnly && !o.Ephemeral }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"pickup/filestore/document"
-	"pickup/filestore/internal/checksum"
 	"pickup/internal/storage"
 )
 
@@ -26,52 +24,22 @@ func document0(t testing.TB, text string) *document.Document {
 	return d
 }
 
-// recordOf returns the redo record that leads from old to next.
-func recordOf(t testing.TB, old, next string) []byte {
-	d := document0(t, next)
-	b := bytes.Join(redoRecord("db.json", document0(t, old), d, checksum.Of(d.Runs()...)), nil)
-	if most := redoSize("db.json", document0(t, old), d); int64(len(b)) > most {
-		t.Fatalf("a record of %d bytes, and %d were reserved", len(b), most)
-	}
-	return b
-}
-
-func TestRedoRecord(t *testing.T) {
-	next := edited("Dentist")
-	b := recordOf(t, longSample, next)
-	r, ok := readRedo(b)
-	if !ok || string(r.text) != next || r.oldLen != int64(len(longSample)) || r.oldSum != checksum.Of([]byte(longSample)) {
-		t.Fatalf("%+v", r)
-	}
-	head, _, _ := bytes.Cut(b[2:], []byte("\n"))
-	if !strings.Contains(string(head), "start pickup on this file") {
-		t.Errorf("the first line should help who finds it: %s", head)
-	}
-	last := bytes.LastIndex(b, []byte(redoBegin[1:]))
-	for i := range b { // every damage is detected
-		for bit := range 8 {
-			b[i] ^= 1 << bit
-			if r, ok := readRedo(b); ok {
-				t.Fatalf("bit %d of byte %d does not matter: %+v", bit, i, r)
-			}
-			b[i] ^= 1 << bit
+// recordOf returns the redo record that a write in place of next over old makes.
+func recordOf(t *testing.T, old, next string) (record []byte) {
+	t.Helper()
+	o := inPlaceOnly()
+	write := o.sys.WriteAt
+	o.sys.WriteAt = func(f *os.File, runs [][]byte, off int64) (int, error) {
+		if text := slices.Concat(runs...); bytes.HasPrefix(text, []byte("\x00\n//")) {
+			record = text
 		}
-		if r, ok := readRedo(b[:i]); ok != (i >= last) || ok && string(r.text) != next {
-			t.Fatalf("cut off at byte %d, it is read: %v", i, ok)
-		}
+		return write(f, runs, off)
 	}
-}
-
-// TestRecordName has names of files that look like parts of a record.
-func TestRecordName(t *testing.T) {
-	d := document0(t, sample)
-	sum := checksum.Of(d.Runs()...)
-	for _, name := range []string{"my head=1.json", fmt.Sprintf("db"+redoForm+redoCheck, 1, uint64(sum), 1, uint64(sum), uint64(sum)), "a\nb"} {
-		b := bytes.Join(redoRecord(name, d, d, sum), nil)
-		if r, ok := readRedo(b); !ok || string(r.text) != sample {
-			t.Errorf("%q: %v, %+v", name, ok, r)
-		}
+	s := start(t, home(t, old), o)
+	if err := s.files[0].Write(document0(t, next)); err != nil || record == nil {
+		t.Fatalf("no record: %v", err)
 	}
+	return record
 }
 
 // TestSyncBeforeCut completes a write from a record in the file. The
@@ -100,37 +68,6 @@ func TestSyncBeforeCut(t *testing.T) {
 			t.Errorf("%s: %v: %q", w.name, steps, got)
 		}
 	}
-}
-
-func FuzzRedo(f *testing.F) {
-	old, next := longSample, edited("Dentist")
-	record := recordOf(f, old, next)
-	f.Add([]byte(old), record)
-	f.Add([]byte(old), record[:100])
-	f.Add([]byte(sample), recordOf(f, sample, longSample))
-	f.Add([]byte(sample+"\x00\x00"), []byte("\x00\n// An interrupted save of  pickup-redo-1 old=-1:0 new=9:0 crcs=0 head=0\n"))
-	parses := func(b []byte) bool {
-		_, err := document.Parse("db.json", b, nil)
-		return err == nil
-	}
-	f.Fuzz(func(t *testing.T, text, record []byte) {
-		data := slices.Concat(text, record)
-		v, ok := judge(data, parses)
-		if !ok {
-			return
-		}
-		if !parses(v.text) {
-			// A record is made of documents, so this took a forged one.
-			if at := bytes.LastIndex(data, []byte(redoBegin)); at < 0 {
-				t.Fatalf("the verdict on %q does not parse: %q", data, v.text)
-			}
-		}
-		if parses(text) && !bytes.Equal(v.text, text) && v.keep == nil {
-			if r, _ := readRedo(record); !r.explains(text) {
-				t.Fatalf("a document is thrown away: %q", text)
-			}
-		}
-	})
 }
 
 // TestEditAfterCrash edits a file that a crash left with a redo record.
@@ -266,58 +203,6 @@ func TestUnconfirmedAndBroken(t *testing.T) {
 		quiet()
 		if got := titles(load(t, s)); got != "Optician, School run" {
 			t.Error(got)
-		}
-	}
-}
-
-// TestTornRecord removes sectors of a record after a whole document, old or new,
-// that ends anywhere in a sector. The result is one of the two, and the new one if
-// the file has it. If the first line of the record is not readable, its rest is
-// kept.
-func TestTornRecord(t *testing.T) {
-	parses := func(b []byte) bool { _, err := document.Parse("db.json", b, nil); return err == nil }
-	next := edited("Dentist")
-	for _, c := range []struct {
-		name string
-		old  func(pad int) string
-	}{
-		{"longer", func(pad int) string { return strings.Replace(next, "School run", strings.Repeat("x", 11+pad), 1) }},
-		{"much longer", func(pad int) string {
-			return strings.Replace(longSample, "School run", strings.Repeat("x", 4096+pad), 1)
-		}},
-		{"shorter", func(pad int) string { return "{}\n" + strings.Repeat(" ", pad%100) }},
-		{"as long", func(int) string { return strings.Replace(next, "Dentist", "Optimum", 1) }},
-	} {
-		for pad := 0; pad < redoBlock; pad += 41 {
-			old := c.old(pad)
-			record := recordOf(t, old, next)
-			at := (max(len(old), len(next)) + block - 1) / block * block
-			for _, text := range []string{old, next} {
-				whole := append([]byte(text), make([]byte, at-len(text))...)
-				whole = append(whole, record...)
-				sectors := (len(record) + redoBlock - 1) / redoBlock
-				for lost := range 1 << 5 { // the first two, the last two, all between
-					data := bytes.Clone(whole)
-					for i := range sectors {
-						bit := min(i, 2)
-						if i >= sectors-2 {
-							bit = 5 - (sectors - i)
-						}
-						if lost>>bit&1 == 1 {
-							clear(data[at+i*redoBlock : min(len(data), at+(i+1)*redoBlock)])
-						}
-					}
-					v, ok := judge(data, parses)
-					if !ok || text == next && string(v.text) != next || string(v.text) != old && string(v.text) != next {
-						t.Fatalf("%s, %d bytes, sectors lost: %05b: %v, %.100q", c.name, len(old), lost, ok, v.text)
-					}
-					rest := data[len(text):]
-					_, redone := readRedo(data[at:])
-					if keeps := !isRecordOf([]byte(text), rest) && !redone && !isZero(rest); keeps != (v.keep != nil) || keeps && !bytes.Equal(v.keep, rest) {
-						t.Fatalf("%s, %d bytes, sectors lost: %05b: %d bytes kept of %d", c.name, len(old), lost, len(v.keep), len(rest))
-					}
-				}
-			}
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package filestore
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -213,12 +216,16 @@ func TestLitterOfDeleted(t *testing.T) {
 	o, others := onWindows()
 	s := startFolder(t, dir, patient(o))
 	draft := filepath.Join(dir, ".b.json.tmp-1")
-	put(t, draft, "[]")
-	program, err := others.Open(draft, os.O_RDONLY, 0)
-	if err != nil {
+	var program *os.File
+	err := s.find("b").Create(draft, 0o600, func(w *disk.Writer) {
+		w.Do(func() (err error) {
+			program, err = others.Open(draft, os.O_RDONLY, 0)
+			return cmp.Or(err, error(syscall.ENOSPC))
+		})
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	s.find("b").discard(draft)
 	if _, err := s.Commit(t.Context(), s.rev, []storage.Change{{Collection: "b"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +253,7 @@ func TestHeld(t *testing.T) {
 				}
 			}
 			if name == "the draft" {
-				held = (&file{real: path}).dotFile(".tmp-" + checksum.Of([]byte(sample)).String() + "-" + checksum.Of([]byte(edited("Ballet"))).String())
+				held = (&durable.File{Real: path}).DotFile(".tmp-" + checksum.Of([]byte(sample)).String() + "-" + checksum.Of([]byte(edited("Ballet"))).String())
 				closeFile := o.sys.Close
 				o.sys.Close = func(f *os.File) error { // a scanner opens what was written
 					err := closeFile(f)
@@ -258,7 +265,7 @@ func TestHeld(t *testing.T) {
 			}
 			release := 5 // naps
 			o.nap = func(d time.Duration) {
-				if nap(d); d >= retryAfter && naps == 0 {
+				if nap(d); d >= durable.RetryAfter && naps == 0 {
 					t.Errorf("the first pause is %v", d)
 				}
 				naps++
@@ -288,8 +295,8 @@ func TestHeld(t *testing.T) {
 			if !errors.Is(err, storage.ErrBusy) || !ok || advice.Advice != "another program has db.json open" {
 				t.Errorf("%v", err)
 			}
-			if !errors.Is(s.Writable(), storage.ErrBusy) || s.files[0].mode != moveAside {
-				t.Errorf("%v, %s", s.Writable(), s.files[0].mode)
+			if !errors.Is(s.Writable(), storage.ErrBusy) || s.files[0].Mode() != durable.MoveAside {
+				t.Errorf("%v, %s", s.Writable(), s.files[0].Mode())
 			}
 			if text(t, path) != edited("Ballet") {
 				t.Error(text(t, path))

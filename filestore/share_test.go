@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pickup/filestore/internal/durable"
 )
 
 // TestBusyShare has a share that refuses to replace the file for a moment. The file is written
@@ -20,22 +22,22 @@ func TestBusyShare(t *testing.T) {
 		return rename(from, to)
 	}
 	s := start(t, path, o)
-	if err := commit(s, set("1", "Dentist")); err != nil || s.files[0].mode != inPlace {
-		t.Fatalf("%v, %s", err, s.files[0].mode)
+	if err := commit(s, set("1", "Dentist")); err != nil || s.files[0].Mode() != durable.InPlace {
+		t.Fatalf("%v, %s", err, s.files[0].Mode())
 	}
 	log := logOf(s)
 	for _, title := range []string{"Optician", "Dentist"} { // it is still busy
-		s.o.nap(tryAfter)
-		if err := commit(s, set("1", title)); err != nil || s.files[0].mode != inPlace {
-			t.Fatalf("%v, %s", err, s.files[0].mode)
+		s.env.Nap(durable.TryAfter)
+		if err := commit(s, set("1", title)); err != nil || s.files[0].Mode() != durable.InPlace {
+			t.Fatalf("%v, %s", err, s.files[0].Mode())
 		}
 	}
 	if log.Len() > 0 {
 		t.Errorf("it is logged again: %s", log)
 	}
 	busy = false
-	for range tryAfter / time.Second { // writes in between put nothing off
-		s.o.nap(time.Second)
+	for range durable.TryAfter / time.Second { // writes in between put nothing off
+		s.env.Nap(time.Second)
 		if err := commit(s, set("2", "Ballet")); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestBusyShare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].mode != moveAside || text(t, path) != edited("Optician") {
-		t.Fatalf("%v, %s: %s", err, s.files[0].mode, text(t, path))
+	if err := commit(s, set("1", "Optician")); err != nil || s.files[0].Mode() != durable.MoveAside || text(t, path) != edited("Optician") {
+		t.Fatalf("%v, %s: %s", err, s.files[0].Mode(), text(t, path))
 	}
 }

@@ -78,7 +78,7 @@ func TestLitterBecomesDisplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
-	s.files[0].displaced.removeOld(false)
+	s.files[0].Clean(false)
 	s.mu.Unlock()
 	drafts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".db.json.tmp-*"))
 	if len(drafts) != 1 || text(t, drafts[0]) != sample {

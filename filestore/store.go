@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/filestore/document"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
@@ -23,18 +24,15 @@ const keepBatches = 256
 // A Store is one JSON file, or the JSON files of a folder. Several goroutines may call
 // its methods at once.
 type Store struct {
-	feed *storage.Feed
-	path string // as it was given
-	o    *Options
+	path string                      // as it was given
+	all  atomic.Pointer[[]*dataFile] // files, for Writable
 
-	mu     sync.Mutex // guards everything below
+	mu sync.Mutex // guards everything below
+	*state
 	closed bool
-	rev    storage.Rev                  // of the contents of files
 	files  []*dataFile                  // of a folder in the order of their names
 	folder *folder                      // nil: the store is one file
 	odd    []storage.UnreachableElement // the files of the folder that are not served
-
-	all atomic.Pointer[[]*dataFile] // files, for Writable
 }
 
 // Load returns the contents. It looks at the file first, so that they include an
@@ -49,7 +47,7 @@ func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if s.closed {
 		return storage.Batch{}, fmt.Errorf("%s: %w", s.path, fs.ErrClosed)
 	}
-	s.lookLocked(ctx) // an error is reported to the watchers
+	s.refreshLocked(ctx) // an error is reported to the watchers
 	return s.batchLocked(), nil
 }
 
@@ -81,23 +79,14 @@ func (s *Store) KeyBy(idMember func(collection string) string) error {
 	// The ids may change together with the file, for which an edit waits: see Options.Busy.
 	busy := s.o.Busy
 	s.o.Busy = nil
-	s.lookLocked(context.Background())
+	s.refreshLocked(context.Background())
 	s.o.Busy = busy
 	for _, f := range s.files {
 		f.keyBy()
 	}
-	s.editedLocked()
+	s.edited()
 	return nil
 }
-
-// editedLocked makes contents that a commit has not led to a new state.
-func (s *Store) editedLocked() {
-	s.rev++
-	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})
-}
-
-// wakeLocked wakes the watchers, because a file can no longer be read, or can again.
-func (s *Store) wakeLocked() { s.feed.Publish(storage.Batch{Rev: s.rev}) }
 
 func (s *Store) batchLocked() storage.Batch {
 	b := storage.Batch{Rev: s.rev, Reset: true, Sorted: s.folder != nil}
@@ -122,17 +111,15 @@ func (s *Store) batchLocked() storage.Batch {
 // It waits up to 2 s for a save in progress, and for a program that has a file open so that
 // it cannot be replaced.
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
-	for begin, pause := s.o.now(), firstPause; ; pause *= 2 {
-		rev, err := s.commitOnce(ctx, base, updates)
-		if !isHeld(err) {
-			return rev, err
-		}
-		if s.o.now().Sub(begin) >= graceWrite || ctx.Err() != nil {
-			s.noteHeld()
-			return 0, err
-		}
-		s.o.nap(min(pause, longestPause))
+	var rev storage.Rev
+	err := s.env.Insist(ctx, func() (err error) {
+		rev, err = s.commitOnce(ctx, base, updates)
+		return err
+	})
+	if durable.IsHeld(err) {
+		s.noteHeld()
 	}
+	return rev, err
 }
 
 func (s *Store) commitOnce(ctx context.Context, base storage.Rev, updates [][]storage.Change) (storage.Rev, error) {
@@ -154,11 +141,11 @@ func (s *Store) commitOnce(ctx context.Context, base storage.Rev, updates [][]st
 	s.feed.Publish(storage.Batch{Rev: s.rev, Changes: changes})
 	rev := s.rev
 	if merged {
-		s.editedLocked()
+		s.edited()
 	}
 	// Remove displaced files that nobody can write to any more.
 	for _, f := range s.files {
-		f.displaced.removeOld(false)
+		f.Clean(false)
 	}
 	return rev, nil
 }
@@ -169,10 +156,10 @@ func (s *Store) Warnings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
-		all = append(all, f.warnings...)
+		all = append(all, f.Warnings...)
 	}
 	if s.folder != nil {
-		all = append(all, s.folder.warnings...)
+		all = append(all, s.folder.Warnings...)
 	}
 	return all
 }
@@ -184,7 +171,7 @@ func (s *Store) Members() (paths []string) {
 	defer s.mu.Unlock()
 	for _, f := range s.files {
 		if f.member != "" {
-			paths = append(paths, f.path)
+			paths = append(paths, f.Path)
 		}
 	}
 	return paths
@@ -197,7 +184,7 @@ func (s *Store) Unreachable() (all []storage.UnreachableElement) {
 	defer s.mu.Unlock()
 	for _, f := range s.files {
 		for _, u := range f.doc.Unreachable() {
-			u.File = f.path
+			u.File = f.Path
 			all = append(all, u)
 		}
 	}
@@ -216,27 +203,29 @@ func (s *Store) UnreachableCount() (n int) {
 
 // Places returns where JSON Pointers lead in the file.
 func (s *Store) Places(pointers []string) []storage.Place {
-	type in struct {
+	type source struct {
 		path string
 		doc  *document.Document
 	}
-	places, at := make([]storage.Place, len(pointers)), make(map[in][]int) // the indexes of pointers
+	indexes := make(map[source][]int) // of pointers
 	s.mu.Lock()
 	for i, p := range pointers {
 		name := append(rawjson.SplitPointer(p), "")[0]
 		if f := s.find(name); f != nil {
-			at[in{f.path, f.doc}] = append(at[in{f.path, f.doc}], i)
+			from := source{f.Path, f.doc}
+			indexes[from] = append(indexes[from], i)
 		}
 	}
 	s.mu.Unlock()
-	for f, indexes := range at {
-		part := make([]string, len(indexes))
-		for k, i := range indexes {
+	places := make([]storage.Place, len(pointers))
+	for from, all := range indexes {
+		part := make([]string, len(all))
+		for k, i := range all {
 			part[k] = pointers[i]
 		}
-		for k, place := range f.doc.Places(part) {
-			place.File = f.path
-			places[indexes[k]] = place
+		for k, place := range from.doc.Places(part) {
+			place.File = from.path
+			places[all[k]] = place
 		}
 	}
 	return places
@@ -252,8 +241,8 @@ func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
-	if s.folder != nil && s.folder.half {
-		s.redo(context.Background()) // else the next start does it
+	if s.folder != nil && s.incomplete {
+		s.completeIntent(context.Background()) // else the next start does it
 	}
 	err := s.closeFilesLocked()
 	s.closed = true
@@ -262,7 +251,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeFilesLocked() (err error) {
-	begin := s.o.now()
+	begin := s.env.Now()
 	for _, f := range s.files {
 		err = errors.Join(err, f.close(begin))
 	}
@@ -277,8 +266,8 @@ func (s *Store) closeFilesLocked() (err error) {
 // is not to be written. It never waits for a write.
 func (s *Store) Writable() error {
 	for _, f := range *s.all.Load() {
-		if err := f.failure.Load(); err != nil {
-			return *err
+		if err := f.Failure(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -289,8 +278,6 @@ func (s *Store) noteHeld() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
-		if err := f.held; err != nil {
-			f.failure.Store(&err)
-		}
+		f.NoteHeld()
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/openfile"
 	"pickup/internal/storage"
 )
@@ -43,7 +44,7 @@ func TestSlowDisk(t *testing.T) {
 	o.now = func() time.Time { return time.Now().Add(waited) }
 	o.sys.Exchange = func(a, b string) error {
 		if waited == 0 && filepath.Base(b) == "db.json" {
-			waited = 3 * graceWrite
+			waited = 3 * durable.GraceWrite
 			put(t, path+"~", edited("Walk the dog"))
 			if err := os.Rename(path+"~", path); err != nil {
 				t.Error(err)
@@ -169,7 +170,7 @@ func logOf(s *Store) *bytes.Buffer {
 	var b bytes.Buffer
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.o.Log = slog.New(slog.NewTextHandler(&b, nil))
+	s.env.Log = slog.New(slog.NewTextHandler(&b, nil))
 	return &b
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -262,7 +263,7 @@ func TestReaderKeepsFileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer reader.Close()
-		for i, most := range []time.Duration{2 * graceWrite, graceWrite / 2} {
+		for i, most := range []time.Duration{2 * durable.GraceWrite, durable.GraceWrite / 2} {
 			begin := time.Now()
 			if err := commit(s, set("2", strings.Repeat("Ballet", 1+i))); err != nil {
 				t.Errorf("%s, write %d: %v", w.name, i, err)

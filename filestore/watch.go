@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"pickup/filestore/internal/durable"
 	"pickup/internal/storage"
 )
 
@@ -104,12 +105,12 @@ func (s *Store) places() []string {
 	defer s.mu.Unlock()
 	var places []string
 	if s.folder != nil {
-		places = append(places, s.path, s.folder.dir())
+		places = append(places, s.path, s.folder.Dir())
 	}
 	for _, f := range s.files {
-		places = append(places, filepath.Dir(f.path), f.dir())
-		if !f.canWrite() || f.isInPlace() {
-			places = append(places, f.real)
+		places = append(places, filepath.Dir(f.Path), f.Dir())
+		if !f.CanWrite() || f.Mode() == durable.InPlace {
+			places = append(places, f.Real)
 		}
 	}
 	slices.Sort(places)
@@ -130,13 +131,13 @@ func (s *Store) newWatcher() *watcher {
 	defer s.mu.Unlock()
 	w := &watcher{names: []string{"..data"}} // how Kubernetes swaps the files of a ConfigMap
 	if s.folder == nil {
-		w.names = append(w.names, filepath.Base(s.files[0].path), filepath.Base(s.files[0].real))
+		w.names = append(w.names, filepath.Base(s.files[0].Path), filepath.Base(s.files[0].Real))
 	} else {
 		w.names = append(w.names, ".json")
 	}
-	events, err := s.o.sys.Watch()
+	events, err := s.env.Sys.Watch()
 	if err != nil {
-		s.o.Log.Warn("cannot watch "+s.path+" for events, polling it four times a second instead", "cause", err)
+		s.env.Log.Warn("cannot watch "+s.path+" for events, polling it four times a second instead", "cause", err)
 		return w
 	}
 	w.events = events

@@ -1,11 +1,13 @@
 package filestore
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/filestore/internal/durable"
 )
 
 // WriteFile makes text the content of the file at path, which is not the file of
@@ -24,9 +26,10 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	if err != nil {
 		return err
 	}
-	f := &file{o: &Options{sys: sys, now: time.Now, nap: time.Sleep}, path: path, real: real}
-	draft := f.dotFile(".draft")
-	err = f.create(draft, 0o600, func(w *disk.Writer) {
+	env := &durable.Env{Sys: sys, Now: time.Now, Nap: time.Sleep}
+	f := durable.New(env, path, real, nil)
+	draft := f.DotFile(".draft")
+	err = f.Create(draft, 0o600, func(w *disk.Writer) {
 		w.Write(text)
 		mode := os.FileMode(0o644)
 		if old, err := sys.Stat(real); err == nil {
@@ -38,13 +41,14 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 	if err != nil {
 		return err
 	}
-	place := sys.RenameNew
+	rename := sys.RenameNew
 	if replace {
-		place = sys.Rename
+		rename = sys.Rename
 	}
-	if err := f.insist(func() error { return place(draft, real) }); err != nil {
+	err = env.Insist(context.Background(), func() error { return rename(draft, real) })
+	if err != nil {
 		sys.Remove(draft)
 		return err
 	}
-	return sys.SyncDir(f.dir())
+	return sys.SyncDir(f.Dir())
 }

@@ -11,9 +11,9 @@ import (
 // packages of lower floors only, and nothing imports the top one.
 var floors = []string{
 	"internal/rawjson internal/spell internal/ordered internal/openfile server/internal/httpx filestore/internal/checksum",
-	"internal/reload internal/secret internal/storage internal/jsonpatch internal/jsonsyntax internal/query server/envelope",
-	"internal/schema internal/rewrite",
-	"internal/database filestore/document filestore/internal/disk",
+	"internal/reload internal/secret internal/storage internal/jsonpatch internal/jsonsyntax internal/query filestore/internal/disk server/envelope",
+	"internal/schema internal/rewrite filestore/internal/durable",
+	"internal/database filestore/document",
 	"internal/describe internal/source filestore etcdstore",
 	"internal/fake internal/har internal/lint server/agents server/auth server/openapi server/page",
 	"server/internal/problem server/internal/static",
@@ -45,7 +45,8 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/alecthomas/kong", packages: "internal/config cmd/pickup"},
 	{path: "github.com/lmittmann/tint", packages: "cmd/pickup"},
 	{path: "github.com/pelletier/go-toml/", packages: "internal/config"},
-	{path: "pickup/filestore", packages: "filestore filestore/document filestore/internal/disk internal/source cmd/pickup"},
+	{path: "pickup/filestore", packages: "filestore filestore/document filestore/internal/disk filestore/internal/durable internal/source cmd/pickup"},
+	{path: "pickup/filestore/document", packages: "filestore internal/source cmd/pickup"},
 }
 
 // TestImports checks what each package imports outside its tests.

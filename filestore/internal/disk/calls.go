@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -115,6 +116,11 @@ var ErrTaken = errors.New("taken by another process")
 
 // ErrHeld means that another program has the file open in a way that prevents the call.
 var ErrHeld = errors.New("another program has the file open")
+
+// IsAny reports whether err is one of errs, as errors.Is does.
+func IsAny(err error, errs ...error) bool {
+	return slices.ContainsFunc(errs, func(e error) bool { return errors.Is(err, e) })
+}
 
 // A LeaseKind says what a lease holds back. While a lease is held the kernel
 // makes other processes wait in open. It grants a lease only if no process has

@@ -1,4 +1,4 @@
-package filestore
+package durable
 
 import (
 	"bytes"
@@ -7,28 +7,27 @@ import (
 	"slices"
 	"strings"
 
-	"pickup/filestore/document"
 	"pickup/filestore/internal/checksum"
 )
 
-// A redo record makes a write in place safe: it has the new document, and what is
-// needed to distinguish a half-written file from an edited one.
+// A redo is the redo record of a write in place: the new content, and what is needed to
+// distinguish a half-written file from an edited one.
 //
 //	NUL, line feed
 //	// An interrupted save of db.json: … pickup-redo-1 old=LEN:SUM new=LEN:SUM crcs=SUM head=SUM
-//	the CRC-32C of each 512 bytes of the old document, 8 hex digits each
-//	the new document
+//	the CRC-32C of each 512 bytes of the old content, 8 hex digits each
+//	the new content
 //	line feed, and the line from above once more
 //
-// It is in the file that is written, where it begins in the first block after both
-// documents, with zeros between. JSON has no NUL, so the document ends at the first NUL.
+// The record is in the file that is written, and starts in the first block after both contents,
+// with zeros between. A content has no NUL, so the content ends at the first NUL.
 type redo struct {
 	oldLen, newLen int64
 	oldSum, newSum checksum.Sum
 	crcsSum        checksum.Sum
 	line           []byte // with its line feed
 	crcs           []byte // hex digits
-	text           []byte // the new document
+	text           []byte // the new content
 }
 
 const (
@@ -40,17 +39,18 @@ const (
 	redoCRC   = 8
 )
 
-// redoRecord returns the record that leads from old to next.
-func redoRecord(name string, old, next *document.Document, newSum checksum.Sum) [][]byte {
+// redoRecord returns the record that leads from old to next, which has the sum newSum.
+func redoRecord(name string, old, next Content, newSum checksum.Sum) [][]byte {
 	crcs := blockCRCs(old.Runs()...)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
 		fmt.Sprintf(redoForm, old.Size(), uint64(old.Sum()), next.Size(), uint64(newSum), uint64(checksum.Of(crcs)))
 	head += redoCheck + checksum.Of([]byte(head)).String() + "\n"
-	return slices.Concat([][]byte{[]byte(head), crcs}, next.Runs(), [][]byte{[]byte(head[len("\x00"):])})
+	tail := head[len("\x00"):]
+	return slices.Concat([][]byte{[]byte(head), crcs}, next.Runs(), [][]byte{[]byte(tail)})
 }
 
 // redoSize returns the maximum length of that record.
-func redoSize(name string, old, next *document.Document) int64 {
+func redoSize(name string, old, next Content) int64 {
 	line := len(redoBegin) + len(name) + len(redoHelp) + 200
 	return int64(2*line) + (old.Size()/redoBlock+1)*redoCRC + next.Size()
 }
@@ -61,17 +61,21 @@ func readLine(b []byte) (r redo, ok bool) {
 	if end < 0 {
 		return r, false
 	}
-	head, check := b[:end], ""
-	if i := bytes.LastIndex(head, []byte(redoCheck)); i >= 0 {
-		head, check = head[:i], string(head[i+len(redoCheck):])
+	head := b[:end]
+	split := bytes.LastIndex(head, []byte(redoCheck))
+	if split < 0 {
+		return r, false
 	}
+	check := string(head[split+len(redoCheck):])
+	head = head[:split]
 	form, _, _ := strings.Cut(redoForm, "old")
 	at := bytes.LastIndex(head, []byte(form))
-	if at < 0 || check != checksum.Of(slices.Concat([]byte("\x00\n"), head)).String() {
+	if at < 0 || check != checksum.Of([]byte("\x00\n"), head).String() {
 		return r, false
 	}
 	r.line = b[:end+1]
-	_, err := fmt.Sscanf(string(head[at:]), redoForm, &r.oldLen, (*uint64)(&r.oldSum), &r.newLen, (*uint64)(&r.newSum), (*uint64)(&r.crcsSum))
+	_, err := fmt.Sscanf(string(head[at:]), redoForm,
+		&r.oldLen, (*uint64)(&r.oldSum), &r.newLen, (*uint64)(&r.newSum), (*uint64)(&r.crcsSum))
 	return r, err == nil && min(r.oldLen, r.newLen) >= 0 && max(r.oldLen, r.newLen) < 1<<50
 }
 
@@ -98,9 +102,12 @@ func readRedo(b []byte) (r redo, ok bool) {
 	if n+r.newLen > int64(len(b)) {
 		return r, false
 	}
-	r.crcs, r.text = b[:n], b[n:n+r.newLen]
+	r.crcs = b[:n]
+	r.text = b[n : n+r.newLen]
 	tail := append([]byte("\n"), r.line...)
-	return r, bytes.HasPrefix(tail, b[n+r.newLen:]) && checksum.Of(r.crcs) == r.crcsSum && checksum.Of(r.text) == r.newSum
+	isWhole := bytes.HasPrefix(tail, b[n+r.newLen:]) &&
+		checksum.Of(r.crcs) == r.crcsSum && checksum.Of(r.text) == r.newSum
+	return r, isWhole
 }
 
 // explains reports whether an interrupted write of r may leave b: each block is
@@ -150,7 +157,9 @@ func blockCRCs(runs ...[]byte) (crcs []byte) {
 	for _, run := range runs {
 		for len(run) > 0 {
 			n := min(len(run), redoBlock-size)
-			crc, size, run = crc32.Update(crc, checksum.Castagnoli, run[:n]), size+n, run[n:]
+			crc = crc32.Update(crc, checksum.Castagnoli, run[:n])
+			size += n
+			run = run[n:]
 			if size == redoBlock {
 				crcs = fmt.Appendf(crcs, "%08x", crc)
 				crc, size = 0, 0
@@ -172,50 +181,65 @@ type verdict struct {
 	must   bool   // keep is a user's edit: without a copy it would be lost
 }
 
-// judge decides what to do with a file that contains data. It reports false if the file
-// stays as it is.
+// judge decides what to do with a file that contains data. It reports false if the file stays as
+// it is.
 //
-// A record is written before the file and dropped after it, and only then is the
-// change acknowledged. So a complete document that the record does not explain is
-// newer than the record. And while there is a record, the old document is as good
-// as the new one.
-func judge(data []byte, parses func([]byte) bool) (v verdict, ok bool) {
-	text := data
-	var r redo
+// A record is written before the file and dropped after it, and only then is the change
+// acknowledged. So a complete content that the record does not explain is newer than the record.
+// And while there is a record, the old content is as good as the new one.
+func judge(data []byte, valid func([]byte) error) (v verdict, ok bool) {
 	if at := bytes.LastIndex(data, []byte(redoBegin)); at >= 0 {
-		if r, ok = readRedo(data[at:]); ok {
-			text, v.record = data[:at], int64(at)
+		if r, ok := readRedo(data[at:]); ok {
+			return r.judge(data[:at], valid), true
 		}
 	}
-	document, _, hasNUL := bytes.Cut(text, []byte{0})
-	switch {
-	case ok && r.explains(text):
-		v.text = r.text
-		return v, true
-	case ok && parses(document):
-		v.text, v.keep, v.why = document, r.text, "a write to %s that was not acknowledged, and would undo an edit,"
-		return v, true
-	case ok:
-		v.text, v.keep, v.why, v.must = r.text, text, "an edit of %s that does not parse", true
-		return v, true
-	}
-	end := len(document)
-	if !hasNUL || !mayBeRecord(data, end) || !parses(document) {
+
+	// There is no record, or a damaged one.
+	content, _, hasNUL := bytes.Cut(data, []byte{0})
+	end := len(content)
+	if !hasNUL || !mayBeRecord(data, end) || valid(content) != nil {
 		return verdict{}, false
 	}
-	v = verdict{text: document, record: int64(end)}
-	if rest := data[end:]; !isZero(rest) && !isRecordOf(document, rest) {
-		v.keep, v.why = rest, "what followed the document in %s, which looks like the rest of an interrupted write,"
+	v = verdict{text: content, record: int64(end)}
+	if rest := data[end:]; !isZero(rest) && !isRecordOf(content, rest) {
+		v.keep = rest
+		v.why = "what followed the document in %s, which looks like the rest of an interrupted write,"
 	}
 	return v, true
 }
 
-// isRecordOf reports whether rest, which follows document, is zeros and a part of a record
-// of document: it begins with the record's first line, and has no more than the record.
-func isRecordOf(document, rest []byte) bool {
+// judge decides what to do with a file that contains data, and then r.
+func (r *redo) judge(data []byte, valid func([]byte) error) verdict {
+	v := verdict{text: r.text, record: int64(len(data))}
+	if r.explains(data) {
+		return v
+	}
+	content, _, _ := bytes.Cut(data, []byte{0})
+	if valid(content) == nil {
+		v.text = content
+		v.keep = r.text
+		v.why = "a write to %s that was not acknowledged, and would undo an edit,"
+		return v
+	}
+	v.keep = data
+	v.why = "an edit of %s that does not parse"
+	v.must = true
+	return v
+}
+
+// Recovered returns the content that a start which may write gives to a file that contains data.
+// It reports false if the file stays as it is.
+func Recovered(data []byte) (text []byte, ok bool) {
+	v, ok := judge(data, func([]byte) error { return nil })
+	return v.text, ok
+}
+
+// isRecordOf reports whether rest, which follows content, is zeros and a part of a record of
+// content: rest starts with the record's first line, and has no more than the record.
+func isRecordOf(content, rest []byte) bool {
 	record := bytes.TrimLeft(rest, "\x00\n")
 	r, ok := readLine(record)
-	sum := checksum.Of(document)
+	sum := checksum.Of(content)
 	return ok && int64(len("\x00\n")+len(record)) <= r.size() && (sum == r.oldSum || sum == r.newSum)
 }
 
@@ -234,7 +258,8 @@ func mayBeRecord(data []byte, nul int) bool {
 		if bytes.IndexByte(bytes.TrimRight(rest[:n], "\x00"), 0) >= 0 {
 			return false
 		}
-		rest, at = rest[n:], at+n
+		rest = rest[n:]
+		at += n
 	}
 	return true
 }

@@ -1,0 +1,126 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"pickup/filestore/internal/disk"
+)
+
+// A Displaced is a file that a commit replaced. An editor that opened it before may still write
+// to it, which is an edit like any other. So the file keeps a name, .prev-SUM-N, until nobody can
+// write to it any more.
+type Displaced struct {
+	disk.State
+	Path    string
+	Content Content   // when the file was displaced; nil: not known, or an edit came later
+	at      time.Time // when the file was displaced
+}
+
+// displacedName separates the file's name from the sum in the name of a displaced file.
+const displacedName = ".prev-"
+
+// Limits for systems that do not report whether a file is open for writing.
+const (
+	keepFor  = 5 * time.Second // long enough for a save that began before
+	keepMost = 500             // files
+	keepSize = 1 << 30         // bytes
+)
+
+// Displaced returns the displaced files, oldest first.
+func (f *File) Displaced() []*Displaced { return slices.Clone(f.displaced) }
+
+// Forget removes d from the displaced files. Its file has another name by now, or none.
+func (f *File) Forget(d *Displaced) {
+	f.displaced = slices.DeleteFunc(f.displaced, func(e *Displaced) bool { return e == d })
+}
+
+// HasLeftovers reports whether dot files of the file are left to remove.
+func (f *File) HasLeftovers() bool { return len(f.displaced)+len(f.litter) > 0 }
+
+// addDisplaced gives the displaced file at path its name and keeps it.
+func (f *File) addDisplaced(path string, state disk.State, content Content) {
+	name := ""
+	for n := 0; n == 0 || f.isDisplaced(name); n++ { // a file may go back and forth between two contents
+		name = f.DotFile(fmt.Sprintf(displacedName+"%v-%d", state.Sum, n))
+	}
+	if f.Sys.Rename(path, name) != nil {
+		name = path // recovery finds the file under either name
+	}
+	if info, err := f.Sys.Stat(name); err == nil && disk.Same(info, state.Info) {
+		state.Info = info // the move has changed the inode
+	}
+	f.keepDisplaced(name, state, content)
+}
+
+// isDisplaced reports whether the file at path is a displaced file.
+func (f *File) isDisplaced(path string) bool {
+	return slices.ContainsFunc(f.displaced, func(d *Displaced) bool { return d.Path == path })
+}
+
+func (f *File) keepDisplaced(path string, state disk.State, content Content) {
+	f.displaced = append(f.displaced, &Displaced{State: state, Path: path, Content: content, at: f.Now()})
+}
+
+// Clean removes the displaced files that nobody can write to any more. It leaves the newest
+// unless all is set. It also removes litter.
+func (f *File) Clean(all bool) {
+	var bytes int64
+	for i := len(f.displaced) - 1; i >= 0; i-- {
+		d, newer := f.displaced[i], len(f.displaced)-i
+		bytes += d.Info.Size()
+		tooMany := newer > keepMost || bytes > keepSize && newer > 2
+		if (all || newer > 1) && f.removeDisplaced(d, tooMany) {
+			f.displaced = slices.Delete(f.displaced, i, i+1)
+		}
+	}
+	f.litter = slices.DeleteFunc(f.litter, func(path string) bool {
+		return !disk.IsAny(f.Sys.Remove(path), disk.ErrHeld, syscall.EBUSY)
+	})
+}
+
+// keepFor returns how long a file stays for a save that began before it was displaced, if the
+// system does not report whether it is open.
+func (f *File) keepFor() time.Duration {
+	if f.Closing {
+		return GraceWrite
+	}
+	return keepFor
+}
+
+// removeDisplaced removes d if nobody can write to it any more and it has no edit that is not
+// collected yet. It reports whether d has no name any more.
+func (f *File) removeDisplaced(d *Displaced, tooMany bool) bool {
+	if f.Sys.OpenBlocks {
+		if err := f.Sys.Unused(d.Path); err != nil {
+			return errors.Is(err, fs.ErrNotExist)
+		}
+	}
+	open, err := f.Sys.Open(d.Path, os.O_RDONLY, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Sys.Close(open) // ends the lease, which holds back writers until then
+	if !f.Sys.OpenBlocks {
+		err := f.Sys.Lease(open, disk.ReadLease)
+		if err == disk.ErrTaken || err != nil && !tooMany && f.Now().Sub(d.at) < f.keepFor() {
+			return false
+		}
+	}
+	info, err := f.Sys.Fstat(open)
+	if err != nil || !disk.Same(info, d.Info) {
+		return false
+	}
+	if !d.Untouched(info) {
+		if _, state, err := f.Sys.Read(open, f.Now); err != nil || state.Sum != d.Sum {
+			return false
+		}
+	}
+	err = f.Sys.Remove(d.Path)
+	return err == nil || errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,45 @@
+package durable
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"pickup/filestore/internal/disk"
+)
+
+// An Env is what the files of a store share.
+type Env struct {
+	Sys disk.Calls
+	Now func() time.Time
+	Nap func(time.Duration) // sleeps
+	Log *slog.Logger
+
+	NoWrites    bool   // nothing on the disk is created, locked, recovered or written
+	InContainer bool   // advice names docker run
+	URL         string // the address of the server, for the lock file; may be ""
+}
+
+// Times of waiting.
+const (
+	RetryAfter = 20 * time.Millisecond // between two looks at a file that cannot be read or locked
+	GraceWrite = 2 * time.Second       // until a write that waits for another program is refused
+
+	// The pauses between two tries of a call that another program prevents. Each pause is
+	// twice as long as the last.
+	firstPause   = time.Millisecond
+	longestPause = 100 * time.Millisecond
+)
+
+// Insist repeats call while another program prevents it by having a file open, for up to 2 s
+// and until ctx is done.
+func (e *Env) Insist(ctx context.Context, call func() error) error {
+	begin := e.Now()
+	for pause := firstPause; ; pause *= 2 {
+		err := call()
+		if !IsHeld(err) || e.Now().Sub(begin) >= GraceWrite || ctx.Err() != nil {
+			return err
+		}
+		e.Nap(min(pause, longestPause))
+	}
+}

@@ -1,0 +1,280 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"pickup/filestore/internal/checksum"
+	"pickup/filestore/internal/disk"
+)
+
+// Content is the content of a file.
+type Content interface {
+	Size() int64
+	Sum() checksum.Sum
+	Runs() [][]byte // the text, in parts that follow one another
+}
+
+// A File is a file whose content is replaced as a whole, with the dot files next to it. Only
+// Failure may be called while another method runs.
+type File struct {
+	*Env
+	Path     string   // as it was given; messages name the file by it
+	Real     string   // without symlinks
+	Opened   bool     // messages go to the log
+	Warnings []string // the messages before
+	warned   string   // the last message in the log
+
+	LastSeen  disk.State // the state in which the caller or a write has last seen the file
+	Content   Content    // the content in that state; nil: a commit has removed the file
+	Unsynced  bool       // a sync failed: Content may not be durable
+	SyncLater bool       // the caller syncs the directory after a write of several files
+	Closing   bool       // displaced files are kept for at most 2 s
+
+	valid       func(text []byte) error // returns why text cannot be the content; nil: it can
+	template    os.FileInfo             // gives a new file its permissions; nil: there was no file yet
+	lock        lock
+	displaced   []*Displaced // oldest first
+	litter      []string     // dot files that could not be removed, because another program has them open
+	halfWritten bool         // a write in place failed half way; its redo record is complete
+	keptOpen    bool         // another program keeps the file open, and a write in place does not wait for it
+
+	mode        Mode
+	cannotWrite error     // why the file cannot be written in the mode ReadOnly
+	usual       Mode      // the mode to try again, because the file was busy; "": none
+	busySince   time.Time // when the file was busy
+
+	held    error                 // of the latest write, if another program prevented it
+	failure atomic.Pointer[error] // see Failure
+	tried   time.Time             // when failure was last found out
+}
+
+// New returns the file at path, which is probably at real. It does not touch the disk. The
+// function valid returns why a text cannot be the content of the file.
+func New(env *Env, path, real string, valid func(text []byte) error) *File {
+	f := &File{Env: env, Path: path, Real: real, valid: valid}
+	f.lock.File = f
+	return f
+}
+
+// Resolve finds the real file, because a write must replace the file and never a link to it.
+func (f *File) Resolve() error {
+	real, err := f.Sys.Resolve(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot open %s: %w; create it first", f.Path, MissingError{"its directory"})
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", f.Path, disk.Cause(err))
+	}
+	f.Real = real
+	info, err := f.Sys.Stat(f.Path)
+	if err != nil {
+		return nil // the caller reads the file, and reports it
+	}
+	if err := f.checkKind(info); err != nil {
+		return fmt.Errorf("%w%s", err, f.CopyNote())
+	}
+	return nil
+}
+
+// Open locks the file, finds out how it can be written, and completes or undoes what a crash
+// interrupted. clean says that the file has no dot files.
+func (f *File) Open(clean bool) error {
+	if f.NoWrites {
+		return nil
+	}
+	if err := f.Lock(); err != nil {
+		return err
+	}
+	if err := f.lock.acquireInode(); err != nil {
+		return err
+	}
+	f.probe()
+	if f.mode == ReadOnly {
+		f.noteWrite(f.cannotWrite)
+	}
+	if !clean {
+		if err := f.recover(); err != nil {
+			return err
+		}
+	}
+	return f.lock.acquireInode() // recovery may have put another file in place
+}
+
+// Lock keeps other servers away by a lock file.
+func (f *File) Lock() error { return f.lock.openLockFile() }
+
+// Unlock gives up all locks.
+func (f *File) Unlock() error { return f.lock.release() }
+
+// Relocate resolves the path again and locks the file that is there now.
+func (f *File) Relocate() {
+	if real, err := f.Sys.Resolve(f.Path); err == nil {
+		f.Real = real
+	}
+	f.lock.follow()
+}
+
+// IsRefused reports whether another server holds the file that is now at the path.
+func (f *File) IsRefused() bool { return f.lock.refused != nil }
+
+// SetSeen records the state in which the caller has seen the file.
+func (f *File) SetSeen(state disk.State) {
+	f.LastSeen = state
+	f.template = state.Info
+}
+
+// SetMissing records that the file is missing. The next write creates it.
+func (f *File) SetMissing() { f.LastSeen = disk.State{Sum: checksum.Of()} }
+
+// IsNew reports whether there never was a file at the path.
+func (f *File) IsNew() bool { return f.template == nil }
+
+// Warn adds a message to Warnings until the file is opened, in place of those that it repeats,
+// and to the log afterwards.
+func (f *File) Warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !f.Opened {
+		f.Warnings = slices.DeleteFunc(f.Warnings, func(w string) bool { return strings.Contains(text, w) })
+		f.Warnings = append(f.Warnings, text)
+		return
+	}
+	if text != f.warned { // a file that cannot be written is tried again and again
+		f.Log.Warn(text)
+	}
+	f.warned = text
+}
+
+// Dir returns the directory of the file.
+func (f *File) Dir() string { return filepath.Dir(f.Real) }
+
+// DotFile returns the path of a dot file next to the file.
+func (f *File) DotFile(suffix string) string {
+	return filepath.Join(f.Dir(), "."+filepath.Base(f.Real)+suffix)
+}
+
+// Exists reports whether there is something at path.
+func (f *File) Exists(path string) bool {
+	_, err := f.Sys.Stat(path)
+	return err == nil
+}
+
+// Stat returns what the system says of the file at path. If a program replaces the file during
+// the call, that may be the old file, which has no name any more, and the new file may get the
+// number of the old one. So Stat asks again: only a mount keeps showing such a file.
+func (f *File) Stat(path string) (os.FileInfo, error) {
+	info, err := f.Sys.Stat(path)
+	if err == nil && disk.Links(info) == 0 {
+		return f.Sys.Stat(path)
+	}
+	return info, err
+}
+
+// IsOne reports whether a and b are two names of one file.
+func (f *File) IsOne(a, b string) bool {
+	i, err1 := f.Sys.Stat(a)
+	j, err2 := f.Sys.Stat(b)
+	return err1 == nil && err2 == nil && disk.SameFile(i, j)
+}
+
+// isNamed reports whether open is the file at path.
+func (f *File) isNamed(open *os.File, path string) bool {
+	a, err1 := f.Sys.Fstat(open)
+	b, err2 := f.Sys.Stat(path)
+	return err1 == nil && err2 == nil && disk.SameFile(a, b)
+}
+
+// Read returns the content of the file at path, all from one state of the file. With an error
+// it returns the state for which reading always fails, if there is one.
+func (f *File) Read(path string) ([]byte, disk.State, error) {
+	info, err := f.Sys.Stat(path)
+	if err != nil {
+		return nil, disk.State{}, disk.Cause(err)
+	}
+	if err := f.checkKind(info); err != nil {
+		return nil, disk.State{}, err
+	}
+	if info.Size() == 0 {
+		return nil, disk.State{Info: info, Sum: checksum.Of(), Sure: disk.SureAt(info, f.Now())}, ErrEmpty
+	}
+	open, err := f.Sys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, disk.State{}, disk.Cause(err)
+	}
+	defer f.Sys.Close(open)
+	data, state, err := f.Sys.Read(open, f.Now)
+	return data, state, disk.Cause(err)
+}
+
+// Largest is the maximum size of a file, because memory has to hold it. A sparse file can claim
+// any size.
+const Largest = 4 << 30
+
+// checkKind returns an error if info shows something that cannot be served.
+func (f *File) checkKind(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		why := "is a directory, not a file"
+		if f.InContainer {
+			why += " (Docker makes a directory if the file to mount does not exist: " +
+				"remove it and create the file first)"
+		}
+		return KindError{f.Path, why}
+	case !info.Mode().IsRegular():
+		return KindError{f.Path, "is not a regular file"}
+	case info.Size() > Largest:
+		why := fmt.Sprintf("has %d bytes, more than the maximum of %d", info.Size(), int64(Largest))
+		return KindError{f.Path, why}
+	}
+	return nil
+}
+
+// CheckWriters returns nil if no process has the file at path open for writing, disk.ErrTaken if
+// another process has, and another error if the system does not say. The kernel grants a lease
+// only if no process has.
+func (f *File) CheckWriters(path string) error {
+	if f.Sys.OpenBlocks {
+		return f.Sys.Unused(path)
+	}
+	open, err := f.Sys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Sys.Close(open)
+	return f.Sys.Lease(open, disk.ReadLease)
+}
+
+// Create writes a new file at path, durably. It leaves nothing if it fails.
+func (f *File) Create(path string, perm os.FileMode, write func(w *disk.Writer)) error {
+	left := f.Sys.Remove(path) // by a crash
+	open, err := f.Sys.Open(path, disk.CreateNew, perm)
+	if errors.Is(err, fs.ErrExist) && errors.Is(left, disk.ErrHeld) {
+		return left
+	}
+	if err != nil {
+		return err
+	}
+	f.litter = slices.DeleteFunc(f.litter, func(name string) bool { return name == path })
+	out := &disk.Writer{Calls: &f.Sys, File: open}
+	write(out)
+	err = errors.Join(out.Sync(), f.Sys.Close(open))
+	if err != nil {
+		f.discard(path)
+	}
+	return err
+}
+
+// discard removes a dot file, now or when no program has it open any more.
+func (f *File) discard(path string) {
+	if disk.IsAny(f.Sys.Remove(path), disk.ErrHeld, syscall.EBUSY) {
+		f.litter = append(f.litter, path)
+	}
+}

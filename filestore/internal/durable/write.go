@@ -1,0 +1,114 @@
+package durable
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"pickup/filestore/internal/disk"
+)
+
+// A Mode is a way to write a file.
+type Mode string
+
+// The modes. A file without a mode has not been opened.
+const (
+	Swap      Mode = "swap"       // replace the file; see File.replace
+	MoveAside Mode = "move aside" // the same, if the system cannot swap two names
+	InPlace   Mode = "in place"   // write into the file; see File.writeInPlace
+	ReadOnly  Mode = "read-only"  // the file cannot be written
+)
+
+// Mode returns the way in which the file is written.
+func (f *File) Mode() Mode { return f.mode }
+
+// CanWrite reports whether the file may be written, and can be.
+func (f *File) CanWrite() bool { return !f.NoWrites && f.mode != ReadOnly }
+
+// Write makes next durable as the content of the file. It returns ErrMovedOn if the file is not in
+// the state LastSeen any more; an error that wraps storage.ErrUnsure if next is in the file and may
+// not be durable; and other errors if nothing has changed.
+func (f *File) Write(next Content) (err error) {
+	defer func() { f.noteWrite(err) }()
+	if err := f.Prepare(); err != nil {
+		return err
+	}
+	err = f.writeOnce(next)
+	if errors.Is(err, syscall.EIO) && !IsOurs(err) {
+		// After a failed sync the system assumes that pages were written, although they were
+		// not. So the new file is given up, and another one gets one try.
+		f.Log.Error("the disk failed while "+f.Path+" was written, trying once more", "cause", disk.Cause(err))
+		err = f.writeOnce(next)
+	}
+	return f.Refuse(err)
+}
+
+// Prepare finds out whether what prevented a write has ended.
+func (f *File) Prepare() error {
+	if !f.CanWrite() {
+		f.probe()
+	}
+	if f.usual != "" && f.Now().Sub(f.busySince) >= TryAfter {
+		f.mode = f.usual
+		f.usual = ""
+	}
+	if f.mode == ReadOnly {
+		return f.cannotWrite
+	}
+	if f.lock.refused != nil {
+		f.lock.follow()
+	}
+	return f.lock.refused
+}
+
+func (f *File) writeOnce(next Content) error {
+	if f.mode == InPlace {
+		return f.writeInPlace(next)
+	}
+	usual := f.mode
+	err := f.replace(next)
+	if errors.Is(err, errNoExchange) { // although probe could swap names
+		f.mode = MoveAside
+		return f.replace(next)
+	}
+	if f.LastSeen.Info == nil || errors.Is(err, disk.ErrHeld) ||
+		!disk.IsAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
+		return err
+	}
+
+	// The file, or its directory, does not allow a replacement. It may allow a write.
+	f.mode = InPlace
+	again := f.writeInPlace(next)
+	if !disk.IsAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+		if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, which is busy for a moment
+			f.usual = usual
+			f.busySince = f.Now()
+		}
+		f.Warn("%s cannot be replaced and is written in place from now on: %v", f.Path, disk.Cause(err))
+		return again
+	}
+	f.mode = usual
+	if errors.Is(again, disk.ErrHeld) {
+		return again
+	}
+	return err
+}
+
+// copyOwner gives to the owner and the extended attributes of the file. It fails with EPERM if the
+// owner cannot be kept: a new file would be ours, and its user could not open it.
+func (f *File) copyOwner(to *os.File) error {
+	old, err := f.Sys.Stat(f.Real)
+	if err != nil {
+		return nil // an editor has moved the file aside: the swap detects it
+	}
+	f.Sys.CopyOwner(to, old, f.Real)
+	now, err := f.Sys.Fstat(to)
+	if err != nil {
+		return nil
+	}
+	uid, gid, _ := disk.Owner(old)
+	if u, g, _ := disk.Owner(now); u != uid || g != gid {
+		return &os.PathError{Op: "chown", Path: to.Name(), Err: syscall.EPERM}
+	}
+	return nil
+}
