@@ -401,17 +401,20 @@ func TestFolderLocks(t *testing.T) {
 	}
 }
 
-// folderRecord returns the record of a commit that makes each file an empty array.
+// folderRecord returns the commit intent that makes each file an empty array.
 func folderRecord(members ...string) string {
-	text, old := "[", map[string]string{"c": folderSample()["c.json"]}
-	for i, name := range members {
-		was := "null"
+	old := map[string]string{"c": folderSample()["c.json"]}
+	var parts, texts []string
+	for _, name := range members {
+		sum := "null"
 		if old[name] != "" {
-			was = fmt.Sprint(uint64(checksum.Of([]byte(old[name]))))
+			sum = fmt.Sprint(uint64(checksum.Of([]byte(old[name]))))
 		}
-		text += strings.Repeat(",", min(i, 1)) + fmt.Sprintf(`{"Member":%q,"Old":%s,"New":%d,"Size":2}`, name, was, uint64(checksum.Of([]byte("[]"))))
+		parts = append(parts, fmt.Sprintf(`{"Member":%q,"Old":%s,"New":%d,"Size":2,"OldSize":%d}`,
+			name, sum, uint64(checksum.Of([]byte("[]"))), len(old[name])))
+		texts = append(texts, "[]"+old[name])
 	}
-	text += "]\n" + strings.Repeat("[]", len(members))
+	text := "[" + strings.Join(parts, ",") + "]\n" + strings.Join(texts, "")
 	return text + checksum.Of([]byte(text)).String()
 }
 

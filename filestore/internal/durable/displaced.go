@@ -12,16 +12,6 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// A Displaced is a file that a commit replaced. An editor that opened it before may still write
-// to it, which is an edit like any other. So the file keeps a name, .prev-SUM-N, until nobody can
-// write to it any more.
-type Displaced struct {
-	disk.State
-	Path    string
-	Content Content   // when the file was displaced; nil: not known, or an edit came later
-	at      time.Time // when the file was displaced
-}
-
 // displacedName separates the file's name from the sum in the name of a displaced file.
 const displacedName = ".prev-"
 
@@ -124,3 +114,6 @@ func (f *File) removeDisplaced(d *Displaced, tooMany bool) bool {
 	err = f.Sys.Remove(d.Path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
+
+// asideName separates the file's name from the sum in the name of a file that was moved aside.
+const asideName = ".aside-"

@@ -20,6 +20,8 @@
 //
 //	env.go           what the files of a store share
 //	file.go          File: its path, its directory, what was last seen
+//	content.go       what a file contains
+//	open.go          opens a file
 //	lock.go          keeps other servers away
 //	writable.go      finds out by trying which mode the file and its directory allow
 //	recover.go       completes or undoes what a crash interrupted

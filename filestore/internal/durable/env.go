@@ -2,10 +2,12 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
 
 // An Env is what the files of a store share.
@@ -42,4 +44,9 @@ func (e *Env) Insist(ctx context.Context, call func() error) error {
 		}
 		e.Nap(min(pause, longestPause))
 	}
+}
+
+// IsHeld reports whether another program prevented a call by having a file open.
+func IsHeld(err error) bool {
+	return errors.Is(err, disk.ErrHeld) && !errors.Is(err, storage.ErrUnsure)
 }

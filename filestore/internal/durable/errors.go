@@ -12,9 +12,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// ErrEmpty means that a file has no text, as in the middle of a save.
-var ErrEmpty = errors.New("the file is empty")
-
 // ErrMovedOn means that another program saved the file, and that its content has not been read yet.
 var ErrMovedOn = errors.New("the file was saved by another program")
 
@@ -56,11 +53,6 @@ func (f *File) Refuse(err error) error {
 func IsOurs(err error) bool {
 	return disk.IsAny(err, storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure,
 		storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict)
-}
-
-// IsHeld reports whether another program prevented a call by having a file open.
-func IsHeld(err error) bool {
-	return errors.Is(err, disk.ErrHeld) && !errors.Is(err, storage.ErrUnsure)
 }
 
 // OwnerAdvice says as which user the server has to run to write the file, "" if the user is not
@@ -111,12 +103,6 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 func (e *busyError) Unwrap() error { return e.advice }
-
-// A KindError is a storage.ErrShape: what is at Path cannot be served.
-type KindError struct{ Path, Why string }
-
-func (e KindError) Error() string { return e.Path + " " + e.Why }
-func (e KindError) Unwrap() error { return storage.ErrShape }
 
 // A MissingError is an fs.ErrNotExist that names what is missing.
 type MissingError struct{ Name string }

@@ -14,14 +14,8 @@ import (
 
 	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
+	"pickup/internal/storage"
 )
-
-// Content is the content of a file.
-type Content interface {
-	Size() int64
-	Sum() checksum.Sum
-	Runs() [][]byte // the text, in parts that follow one another
-}
 
 // A File is a file whose content is replaced as a whole, with the dot files next to it. Only
 // Failure may be called while another method runs.
@@ -56,75 +50,6 @@ type File struct {
 	failure atomic.Pointer[error] // see Failure
 	tried   time.Time             // when failure was last found out
 }
-
-// New returns the file at path, which is probably at real. It does not touch the disk. The
-// function valid returns why a text cannot be the content of the file.
-func New(env *Env, path, real string, valid func(text []byte) error) *File {
-	f := &File{Env: env, Path: path, Real: real, valid: valid}
-	f.lock.File = f
-	return f
-}
-
-// Resolve finds the real file, because a write must replace the file and never a link to it.
-func (f *File) Resolve() error {
-	real, err := f.Sys.Resolve(f.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot open %s: %w; create it first", f.Path, MissingError{"its directory"})
-	}
-	if err != nil {
-		return fmt.Errorf("cannot open %s: %w", f.Path, disk.Cause(err))
-	}
-	f.Real = real
-	info, err := f.Sys.Stat(f.Path)
-	if err != nil {
-		return nil // the caller reads the file, and reports it
-	}
-	if err := f.checkKind(info); err != nil {
-		return fmt.Errorf("%w%s", err, f.CopyNote())
-	}
-	return nil
-}
-
-// Open locks the file, finds out how it can be written, and completes or undoes what a crash
-// interrupted. clean says that the file has no dot files.
-func (f *File) Open(clean bool) error {
-	if f.NoWrites {
-		return nil
-	}
-	if err := f.Lock(); err != nil {
-		return err
-	}
-	if err := f.lock.acquireInode(); err != nil {
-		return err
-	}
-	f.probe()
-	if f.mode == ReadOnly {
-		f.noteWrite(f.cannotWrite)
-	}
-	if !clean {
-		if err := f.recover(); err != nil {
-			return err
-		}
-	}
-	return f.lock.acquireInode() // recovery may have put another file in place
-}
-
-// Lock keeps other servers away by a lock file.
-func (f *File) Lock() error { return f.lock.openLockFile() }
-
-// Unlock gives up all locks.
-func (f *File) Unlock() error { return f.lock.release() }
-
-// Relocate resolves the path again and locks the file that is there now.
-func (f *File) Relocate() {
-	if real, err := f.Sys.Resolve(f.Path); err == nil {
-		f.Real = real
-	}
-	f.lock.follow()
-}
-
-// IsRefused reports whether another server holds the file that is now at the path.
-func (f *File) IsRefused() bool { return f.lock.refused != nil }
 
 // SetSeen records the state in which the caller has seen the file.
 func (f *File) SetSeen(state disk.State) {
@@ -277,4 +202,72 @@ func (f *File) discard(path string) {
 	if disk.IsAny(f.Sys.Remove(path), disk.ErrHeld, syscall.EBUSY) {
 		f.litter = append(f.litter, path)
 	}
+}
+
+// ErrEmpty means that a file has no text, as in the middle of a save.
+var ErrEmpty = errors.New("the file is empty")
+
+// A KindError is a storage.ErrShape: what is at Path cannot be served.
+type KindError struct{ Path, Why string }
+
+func (e KindError) Error() string { return e.Path + " " + e.Why }
+
+func (e KindError) Unwrap() error { return storage.ErrShape }
+
+// A Mode is a way to write a file.
+type Mode string
+
+// The modes. A file without a mode has not been opened.
+const (
+	Swap      Mode = "swap"       // replace the file; see File.replace
+	MoveAside Mode = "move aside" // the same, if the system cannot swap two names
+	InPlace   Mode = "in place"   // write into the file; see File.writeInPlace
+	ReadOnly  Mode = "read-only"  // the file cannot be written
+)
+
+// Mode returns the way in which the file is written.
+func (f *File) Mode() Mode { return f.mode }
+
+// CanWrite reports whether the file may be written, and can be.
+func (f *File) CanWrite() bool { return !f.NoWrites && f.mode != ReadOnly }
+
+// A lock keeps other servers from a file: it locks a lock file in the directory of the file, and
+// the file itself, which a mount may show in another directory. The kernel ends the locks with
+// the process. The text of a lock file names its holder.
+type lock struct {
+	*File
+	lockFile *os.File // nil: the directory allows none
+	inode    *os.File // the file itself; nil: it is absent, or cannot be locked
+	writes   bool     // inode is open for writing
+	leased   bool     // inode has a lease, until endLease
+	refused  error    // wraps storage.ErrInUse while another server holds the file in place
+}
+
+// A Displaced is a file that a commit replaced. An editor that opened it before may still write
+// to it, which is an edit like any other. So the file keeps a name, .prev-SUM-N, until nobody can
+// write to it any more.
+type Displaced struct {
+	disk.State
+	Path    string
+	Content Content   // when the file was displaced; nil: not known, or an edit came later
+	at      time.Time // when the file was displaced
+}
+
+// copyOwner gives to the owner and the extended attributes of the file. It fails with EPERM if the
+// owner cannot be kept: a new file would be ours, and its user could not open it.
+func (f *File) copyOwner(to *os.File) error {
+	old, err := f.Sys.Stat(f.Real)
+	if err != nil {
+		return nil // an editor has moved the file aside: the swap detects it
+	}
+	f.Sys.CopyOwner(to, old, f.Real)
+	now, err := f.Sys.Fstat(to)
+	if err != nil {
+		return nil
+	}
+	uid, gid, _ := disk.Owner(old)
+	if u, g, _ := disk.Owner(now); u != uid || g != gid {
+		return &os.PathError{Op: "chown", Path: to.Name(), Err: syscall.EPERM}
+	}
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 	"pickup/internal/storage"
 )
@@ -197,10 +196,3 @@ func (f *File) applyVerdict(open *os.File, v verdict) error {
 	f.LastSeen = state
 	return err
 }
-
-// A rawText is a Content in one part.
-type rawText []byte
-
-func (t rawText) Size() int64       { return int64(len(t)) }
-func (t rawText) Sum() checksum.Sum { return checksum.Of(t) }
-func (t rawText) Runs() [][]byte    { return [][]byte{t} }

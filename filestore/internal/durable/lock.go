@@ -14,18 +14,6 @@ import (
 	"pickup/internal/storage"
 )
 
-// A lock keeps other servers from a file: it locks a lock file in the directory of the file, and
-// the file itself, which a mount may show in another directory. The kernel ends the locks with
-// the process. The text of a lock file names its holder.
-type lock struct {
-	*File
-	lockFile *os.File // nil: the directory allows none
-	inode    *os.File // the file itself; nil: it is absent, or cannot be locked
-	writes   bool     // inode is open for writing
-	leased   bool     // inode has a lease, until endLease
-	refused  error    // wraps storage.ErrInUse while another server holds the file in place
-}
-
 // A lock file has a process and its host and, for a server with an address, its URL.
 const (
 	holderFormat = "process %d on %s"
@@ -217,3 +205,12 @@ func (l *lock) release() error {
 	*l = lock{File: l.File}
 	return err
 }
+
+// Lock keeps other servers away by a lock file.
+func (f *File) Lock() error { return f.lock.openLockFile() }
+
+// Unlock gives up all locks.
+func (f *File) Unlock() error { return f.lock.release() }
+
+// IsRefused reports whether another server holds the file that is now at the path.
+func (f *File) IsRefused() bool { return f.lock.refused != nil }

@@ -121,9 +121,6 @@ func (f *File) putBack(d *draft) {
 	f.Sys.SyncDir(f.Dir()) // before any answer; recovery deals with a failure
 }
 
-// asideName separates the file's name from the sum in the name of a file that was moved aside.
-const asideName = ".aside-"
-
 // moveAside moves the file aside, gives d its name, and returns the path of the old file.
 // For the microseconds between the two there is no file.
 func (f *File) moveAside(d *draft) (aside string, err error) {

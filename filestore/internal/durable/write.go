@@ -2,28 +2,10 @@ package durable
 
 import (
 	"errors"
-	"os"
 	"syscall"
 
 	"pickup/filestore/internal/disk"
 )
-
-// A Mode is a way to write a file.
-type Mode string
-
-// The modes. A file without a mode has not been opened.
-const (
-	Swap      Mode = "swap"       // replace the file; see File.replace
-	MoveAside Mode = "move aside" // the same, if the system cannot swap two names
-	InPlace   Mode = "in place"   // write into the file; see File.writeInPlace
-	ReadOnly  Mode = "read-only"  // the file cannot be written
-)
-
-// Mode returns the way in which the file is written.
-func (f *File) Mode() Mode { return f.mode }
-
-// CanWrite reports whether the file may be written, and can be.
-func (f *File) CanWrite() bool { return !f.NoWrites && f.mode != ReadOnly }
 
 // Write makes next durable as the content of the file. It returns ErrMovedOn if the file is not in
 // the state LastSeen any more; an error that wraps storage.ErrUnsure if next is in the file and may
@@ -92,23 +74,4 @@ func (f *File) writeOnce(next Content) error {
 		return again
 	}
 	return err
-}
-
-// copyOwner gives to the owner and the extended attributes of the file. It fails with EPERM if the
-// owner cannot be kept: a new file would be ours, and its user could not open it.
-func (f *File) copyOwner(to *os.File) error {
-	old, err := f.Sys.Stat(f.Real)
-	if err != nil {
-		return nil // an editor has moved the file aside: the swap detects it
-	}
-	f.Sys.CopyOwner(to, old, f.Real)
-	now, err := f.Sys.Fstat(to)
-	if err != nil {
-		return nil
-	}
-	uid, gid, _ := disk.Owner(old)
-	if u, g, _ := disk.Owner(now); u != uid || g != gid {
-		return &os.PathError{Op: "chown", Path: to.Name(), Err: syscall.EPERM}
-	}
-	return nil
 }

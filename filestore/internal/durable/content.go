@@ -1,0 +1,19 @@
+package durable
+
+import "pickup/filestore/internal/checksum"
+
+// Content is the content of a file.
+type Content interface {
+	Size() int64
+	Sum() checksum.Sum
+	Runs() [][]byte // the text, in parts that follow one another
+}
+
+// A rawText is a Content in one part.
+type rawText []byte
+
+func (t rawText) Size() int64 { return int64(len(t)) }
+
+func (t rawText) Sum() checksum.Sum { return checksum.Of(t) }
+
+func (t rawText) Runs() [][]byte { return [][]byte{t} }
