@@ -152,7 +152,7 @@ func testSingleFile(t *testing.T) {
 		}
 	}
 	put(t, host, edited("Dentist"))
-	seen(t, steps, "Dentist", 2*time.Second)
+	seen(t, steps, "Dentist", patience)
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func testReplacedOnHost(t *testing.T) {
 	if !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), "mount its directory") {
 		t.Error(err)
 	}
-	if got := next(t, steps, 3*time.Second); got.err == nil || !strings.Contains(got.err.Error(), "mount its directory") {
+	if got := next(t, steps, patience); got.err == nil || !strings.Contains(got.err.Error(), "mount its directory") {
 		t.Errorf("%+v", got)
 	}
 	if got := text(t, host); got != edited("Dentist") {
@@ -372,7 +372,7 @@ func testReadOnlyMount(t *testing.T) {
 	testReadOnlyFolder(t, dir, mounted)
 	steps := follow(t, s)
 	put(t, filepath.Join(dir, "db.json"), edited("Dentist"))
-	seen(t, steps, "Dentist", 2*time.Second)
+	seen(t, steps, "Dentist", patience)
 	if _, err := Open(t.Context(), filepath.Join(mounted, "none.json"), Options{}); err != nil {
 		t.Error("a missing file in a directory that is not writable:", err)
 	}
@@ -425,9 +425,9 @@ func testOverlay(t *testing.T) {
 		t.Error("the layer below was written:", got)
 	}
 	swapIn(t, path, edited("Dentist"))
-	seen(t, steps, "Dentist", 2*time.Second)
+	seen(t, steps, "Dentist", patience)
 	put(t, path, edited("Optician"))
-	seen(t, steps, "Optician", 2*time.Second)
+	seen(t, steps, "Optician", patience)
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}

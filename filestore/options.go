@@ -56,12 +56,15 @@ type Options struct {
 	nap func(d time.Duration) // nil: time.Sleep
 }
 
+// pollEvery is the time from one look at the file to the next without an event. Events get
+// lost: in mounts, by overflow, by writes of other machines. Tests change it.
+var pollEvery = time.Second
+
 // How long the store waits; see also the package durable. A save is several system calls, so a
 // file that is absent, empty or cut off is assumed to be a save in progress.
 const (
 	quietAfter  = 30 * time.Millisecond   // from the last event to the look at the file
 	quietAtMost = 250 * time.Millisecond  // from the first event to the look at the file
-	pollEvery   = time.Second             // because events get lost: mounts, overflow, other machines
 	pollOnly    = 250 * time.Millisecond  // the same if there are no events
 	graceRead   = time.Second             // until a file that cannot be read is reported
 	busyAtMost  = 1900 * time.Millisecond // from an edit to its load while Options.Busy

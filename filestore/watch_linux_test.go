@@ -46,9 +46,9 @@ func TestWatchWithoutEvents(t *testing.T) {
 			o.sys.Watch = events
 			steps := follow(t, start(t, path, o))
 			put(t, path, edited("Dentist"))
-			seen(t, steps, "Dentist", time.Second)
+			seen(t, steps, "Dentist", patience)
 			swapIn(t, path, edited("Optician"))
-			seen(t, steps, "Optician", time.Second)
+			seen(t, steps, "Optician", patience)
 		})
 	}
 }
@@ -75,7 +75,7 @@ func TestWatchOverflow(t *testing.T) {
 		}
 	}()
 	put(t, path, edited("Dentist"))
-	seen(t, steps, "Dentist", 2*time.Second)
+	seen(t, steps, "Dentist", patience)
 	others := []string{filepath.Join(filepath.Dir(path), "a"), filepath.Join(filepath.Dir(path), "b")}
 	for _, p := range others {
 		put(t, p, "")
@@ -85,7 +85,7 @@ func TestWatchOverflow(t *testing.T) {
 	}
 	put(t, path, edited("Optician"))
 	close(held)
-	seen(t, steps, "Optician", 2*time.Second)
+	seen(t, steps, "Optician", patience)
 	<-done
 }
 
@@ -106,7 +106,7 @@ func TestWatchSilentEdit(t *testing.T) {
 	if err := errors.Join(unix.Msync(b, unix.MS_SYNC), unix.Munmap(b)); err != nil {
 		t.Fatal(err)
 	}
-	seen(t, steps, "Dentist 2", 2*time.Second)
+	seen(t, steps, "Dentist 2", patience)
 }
 
 func TestWatchDirectoryReplaced(t *testing.T) {
@@ -119,12 +119,15 @@ func TestWatchDirectoryReplaced(t *testing.T) {
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond) // in which the watcher may look
 	os.Mkdir(dir, 0o755)
 	put(t, path, edited("Dentist"))
-	seen(t, steps, "Dentist", 2*time.Second)
+	seen(t, steps, "Dentist", patience)
+	onlyEvents(t, s)
+	put(t, path, edited("Grandma"))
+	seen(t, steps, "Grandma", patience)
 	put(t, path, edited("Optician")) // the new directory is watched
-	seen(t, steps, "Optician", 900*time.Millisecond)
+	seen(t, steps, "Optician", patience)
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +153,10 @@ func TestWatchConfigMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, path, Options{})
+	onlyEvents(t, s)
 	steps := follow(t, s)
 	version("..2026_2", edited("Dentist"))
-	seen(t, steps, "Dentist", 900*time.Millisecond)
+	seen(t, steps, "Dentist", patience)
 	os.RemoveAll(filepath.Join(dir, "..2026_1"))
 	if err := commit(s, set("2", "Ballet")); err != nil {
 		t.Fatal(err)
@@ -169,17 +173,18 @@ func TestWatchThroughSymlink(t *testing.T) {
 	real := home(t, sample)
 	path := filepath.Join(t.TempDir(), "link.json")
 	os.Symlink(real, path)
-	steps := follow(t, start(t, path, Options{}))
-	time.Sleep(50 * time.Millisecond)
+	s := start(t, path, Options{})
+	onlyEvents(t, s)
+	steps := follow(t, s)
 	swapIn(t, real, edited("Dentist"))
-	seen(t, steps, "Dentist", 900*time.Millisecond)
+	seen(t, steps, "Dentist", patience)
 	put(t, real, edited("Optician"))
-	seen(t, steps, "Optician", 900*time.Millisecond)
+	seen(t, steps, "Optician", patience)
 	// The link itself is pointed elsewhere.
 	other := home(t, edited("Grandma"))
 	os.Symlink(other, path+".new")
 	os.Rename(path+".new", path)
-	seen(t, steps, "Grandma", 900*time.Millisecond)
+	seen(t, steps, "Grandma", patience)
 	if left := dots(real); len(left) > 0 {
 		t.Errorf("files are left next to the first target: %v", left)
 	}
@@ -201,7 +206,7 @@ func TestLateEditIsWatched(t *testing.T) {
 	text0 := edited("Dentist of the late afternoon")
 	f.WriteString(text0)
 	f.Close()
-	seen(t, steps, "Dentist of the late afternoon, Ballet", 2*time.Second)
+	seen(t, steps, "Dentist of the late afternoon, Ballet", patience)
 	if got := text(t, path); !strings.Contains(got, "Dentist of") || !strings.Contains(got, "Ballet") {
 		t.Error(got)
 	}

@@ -17,23 +17,37 @@ type step struct {
 	err error
 }
 
+// patience is how long a test waits for what a busy machine does late.
+const patience = 20 * time.Second
+
 // follow watches s until the test ends, and sends the steps to the channel. The
-// watch has begun when follow returns.
+// watcher has looked once when follow returns.
 func follow(t *testing.T, s *Store) <-chan step {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	steps := make(chan step, 1000)
 	done := make(chan struct{})
-	after := load(t, s).Rev
+	before := load(t, s).Rev - 1 // so that the watch yields the present state first
 	go func() {
 		defer close(done)
-		for b, err := range s.Watch(ctx, after) {
+		for b, err := range s.Watch(ctx, before) {
 			steps <- step{b, err}
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	time.Sleep(50 * time.Millisecond) // it has looked once
+	next(t, steps, patience)
 	return steps
+}
+
+// onlyEvents makes watchers poll no more after their next look.
+func onlyEvents(t *testing.T, s *Store) {
+	set := func(d time.Duration) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		pollEvery = d
+	}
+	set(time.Hour)
+	t.Cleanup(func() { set(time.Second) })
 }
 
 // next returns the next step, which must come within d.
@@ -55,7 +69,7 @@ func TestWatchOwnCommits(t *testing.T) {
 		if err := commit(s, set("1", title)); err != nil {
 			t.Fatal(err)
 		}
-		got := next(t, steps, time.Second)
+		got := next(t, steps, patience)
 		if got.Reset || len(got.Changes) != 1 || !strings.Contains(string(got.Changes[0].Value), title) {
 			t.Fatalf("%+v", got)
 		}
@@ -70,20 +84,20 @@ func TestWatchOwnCommits(t *testing.T) {
 func TestWatchEdits(t *testing.T) {
 	path := home(t, sample)
 	s := start(t, path, Options{})
+	onlyEvents(t, s)
 	steps := follow(t, s)
-	time.Sleep(50 * time.Millisecond)
 	for i, save := range []func(*testing.T, string, string){put, swapIn, put, swapIn, func(t *testing.T, path, text string) {
 		os.Remove(path)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // a slow editor
 		put(t, path, text)
 	}, put, func(t *testing.T, path, text string) {
 		put(t, path, text[:len(text)/2])
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond) // a slow editor
 		put(t, path, text)
 	}} {
 		title := "edit " + string(rune('a'+i))
 		save(t, path, strings.Replace(sample, "Vet visit", title, 1))
-		got := next(t, steps, 700*time.Millisecond)
+		got := next(t, steps, patience)
 		if got.err != nil || !got.Reset || !strings.HasPrefix(titles(got.Batch), title) {
 			t.Fatalf("%d: %+v", i, got)
 		}
@@ -96,25 +110,25 @@ func TestWatchBrokenAndRepaired(t *testing.T) {
 	rev := load(t, s).Rev
 	steps := follow(t, s)
 	put(t, path, "{")
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBroken) {
+	if got := next(t, steps, patience); !errors.Is(got.err, storage.ErrBroken) {
 		t.Fatalf("%+v", got)
 	}
 	put(t, path, sample)
-	if got := next(t, steps, 3*time.Second); got.err != nil || got.Reset || got.Rev != rev || got.Changes != nil {
+	if got := next(t, steps, patience); got.err != nil || got.Reset || got.Rev != rev || got.Changes != nil {
 		t.Fatalf("repaired to what it was: %+v", got)
 	}
 	put(t, path, "{]")
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBroken) {
+	if got := next(t, steps, patience); !errors.Is(got.err, storage.ErrBroken) {
 		t.Fatalf("%+v", got)
 	}
 	put(t, path, strings.Replace(sample, "Vet visit", "Dentist", 1))
-	if got := next(t, steps, 3*time.Second); got.err != nil || !got.Reset || got.Rev != rev+1 {
+	if got := next(t, steps, patience); got.err != nil || !got.Reset || got.Rev != rev+1 {
 		t.Fatalf("repaired to something new: %+v", got)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, steps, 3*time.Second); !errors.Is(got.err, storage.ErrBusy) {
+	if got := next(t, steps, patience); !errors.Is(got.err, storage.ErrBusy) {
 		t.Fatalf("%+v", got)
 	}
 }
