@@ -10,7 +10,6 @@ import (
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
 
 // maxStreamedChanges is the number of changes up to which the event of
@@ -68,13 +67,13 @@ func (req *request) listChanges() error {
 	slices.Reverse(revisions)
 	revisions = revisions[:min(limit, len(revisions))]
 	t.Most = -1
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
+	return req.respond(response{build: func(b []byte) ([]byte, error) {
 		b = append(b, '[')
 		for _, r := range revisions {
 			b = t.AppendRevision(rawjson.AppendComma(b), r)
 		}
 		return append(b, ']'), nil
-	})
+	}})
 }
 
 // followRequests returns the request after which a stream has the requests of clients, too.

@@ -40,38 +40,47 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		source = ""
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
-	req.keepBody = q.Paging.Dialect == query.Whole
-	if done, err := req.sendKnown(media, tag); done {
-		return err
+	var result *database.Result
+	run := func() (err error) {
+		result, err = req.snap.Run(q) // may take seconds
+		if err != nil {
+			return err
+		}
+		// The query gives the size of a page, or the size follows from the query.
+		if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(result.Records)) > req.MaxPage {
+			return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
+		}
+		req.setPageHeaders(collection, result, condition)
+		req.total = result.Total
+		if req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
+			result.Dialect = query.ByPage // the configured envelope replaces json-server's
+		}
+		return nil
 	}
-	result, err := req.snap.Run(q) // without a build slot, because it may take seconds
-	if err != nil {
-		return err
-	}
-	// A page has the size that the query asks for, or the one that it turns out to have.
-	if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(result.Records)) > req.MaxPage {
-		return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
-	}
-	req.setPageHeaders(collection, result, condition)
-	req.total = result.Total
-	if req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
-		result.Dialect = query.ByPage // this form takes the place of json-server's
-	}
-	return req.sendNew(media, tag, func(b []byte) ([]byte, error) {
+	build := func(b []byte) ([]byte, error) {
 		if media == openapi.JSONType {
 			return result.AppendJSON(b)
 		}
-		rows := make([]jsontext.Value, len(result.Records))
-		var cells []byte
-		for i, r := range result.Records {
-			n := len(cells)
-			if cells, err = req.snap.AppendRecord(cells, q, r.Value); err != nil {
-				return nil, err
-			}
-			rows[i] = cells[n:]
+		return req.appendCSVRecords(b, q, result.Records)
+	}
+	cache := q.Paging.Dialect == query.Whole
+	return req.respond(response{media: media, tag: tag, cache: cache, prepare: run, build: build})
+}
+
+// appendCSVRecords appends the records of a list as CSV.
+func (req *request) appendCSVRecords(b []byte, q *query.Query, records []*database.Record) ([]byte, error) {
+	rows := make([]jsontext.Value, len(records))
+	var cells []byte
+	for i, r := range records {
+		n := len(cells)
+		var err error
+		cells, err = req.snap.AppendRecord(cells, q, r.Value)
+		if err != nil {
+			return nil, err
 		}
-		return appendCSV(b, rows), nil
-	})
+		rows[i] = cells[n:]
+	}
+	return appendCSV(b, rows), nil
 }
 
 // responseMedia returns the media type of an answer with records.
@@ -129,25 +138,29 @@ func (req *request) read() error {
 	if err != nil {
 		return req.missing(req.snap)
 	}
-	media, tag := req.responseMedia(), ""
+	media := req.responseMedia()
 	q := new(query.Query)
-	if len(req.parameters) == 0 { // most have none, and then there is nothing to parse
+	if len(req.parameters) == 0 { // in most requests: there is nothing to parse
 		prefer(req.Context, preferStrict)
-	} else if q, _, err = req.query(req.name); err != nil {
-		return err
+	} else {
+		q, _, err = req.query(req.name)
+		if err != nil {
+			return err
+		}
 	}
-	req.quick = len(q.Embeds) == 0
-	if !req.quick {
-		tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
-		req.keepBody = true
-	}
-	return req.sendTagged(media, tag, func(b []byte) ([]byte, error) {
+	r := response{media: media, quick: true, build: func(b []byte) ([]byte, error) {
 		b, err := req.snap.AppendRecord(b, q, value)
 		if media != openapi.JSONType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}
 		return b, err
-	})
+	}}
+	if len(q.Embeds) > 0 {
+		r.tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
+		r.cache = true
+		r.quick = false
+	}
+	return req.respond(r)
 }
 
 // readDatabase serves GET /db: all top-level fields, including "$schema" and scalars.
@@ -159,5 +172,5 @@ func (req *request) readDatabase() error {
 		return onlyStream(req.parameters[0].Name)
 	}
 	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
-	return req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
+	return req.respond(response{tag: tag, build: func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil }})
 }

@@ -11,7 +11,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// A recordingWriter keeps the beginning of an answer that is JSON.
+// A recordingWriter retains the beginning of a JSON response.
 type recordingWriter struct {
 	gin.ResponseWriter
 	answer *requestlog.Excerpt
@@ -20,15 +20,16 @@ type recordingWriter struct {
 
 func (w *recordingWriter) Write(b []byte) (int, error) {
 	if w.Header()["Content-Encoding"] == nil {
-		w.keep(b)
+		w.retain(b)
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// keep keeps the beginning of a part of an answer, unless it is not JSON.
-func (w *recordingWriter) keep(b []byte) {
+// retain retains the beginning of a part of a response, if the response is JSON.
+func (w *recordingWriter) retain(b []byte) {
 	h := w.Header()
-	if t := httpx.Header(h, "Content-Type"); t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
+	t := httpx.Header(h, "Content-Type")
+	if t != openapi.JSONType && (!strings.Contains(t, "json") || t == openapi.ProblemType) {
 		return
 	}
 	w.log.AppendPart(w.answer, b)

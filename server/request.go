@@ -35,8 +35,6 @@ type request struct {
 
 	reserved   int64    // bytes of the server's budget
 	answerSize int64    // the part of reserved that is for the answer to a write
-	keepBody   bool     // the tag and the body are the whole answer, so it may be cached
-	quick      bool     // the answer needs no build slot
 	dependent  []string // the collections in which DELETE deletes records that refer to this one
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -12,8 +13,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// Header values that answers share, to save allocations. They must not be modified.
-// (http.Header.Add is safe: it copies a slice that is full.)
+// Header values that responses share, to save allocations. Nobody may modify the values.
+// (http.Header.Add is safe: it copies a full slice.)
 var (
 	noSniff      = []string{"nosniff"}
 	sameOrigin   = []string{"same-origin"}
@@ -25,14 +26,138 @@ var (
 	closing      = []string{"close"}
 )
 
-// send sends a whole answer, compressed if the client accepts that.
-func (s *server) send(c *gin.Context, status int, contentType string, body []byte) {
-	s.sendAs(c, status, contentType, "", body)
+// A response is the response to a read. Its entity tag lets clients, and the server, cache the
+// response.
+type response struct {
+	media string // "": JSON
+	tag   string // identifies the body without envelope; "": the hash of the body
+	cache bool   // the server may cache the body: the tag identifies all of the response
+	quick bool   // build needs no slot
+
+	// prepare, if any, prepares build without a slot. It is not called if the client or the cache
+	// has the response.
+	prepare func() error
+
+	// build appends the body, without envelope.
+	build func(b []byte) ([]byte, error)
 }
 
-// sendAs is send with the entity tag of exactly these bytes, or "": then what it
-// compresses is cached.
-func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, body []byte) {
+// respond sends a response, or 304 (Not Modified) if the client has the response.
+func (req *request) respond(r response) error {
+	r.media = cmp.Or(r.media, openapi.JSONType)
+	tag := req.form.Tag(r.tag)
+	if tag != "" {
+		if done, err := req.checkTag(tag); done {
+			return err
+		}
+	}
+	var body []byte
+	if r.cache {
+		body = req.responses.get(tag)
+	}
+	if body == nil {
+		buffer := buffers.Get().(*[]byte)
+		defer buffers.Put(buffer)
+		var err error
+		body, err = req.build(&r, (*buffer)[:0])
+		if err != nil {
+			return err
+		}
+		if tag == "" {
+			tag = req.form.Tag(httpx.Tag(body))
+			if done, err := req.checkTag(tag); done {
+				return err
+			}
+		}
+		if r.media == openapi.JSONType {
+			body = append(req.form.Wrap(body, req.total), '\n')
+		}
+		if cap(body) <= maxPooled {
+			*buffer = body
+		}
+		if r.cache {
+			req.responses.offer(tag, body)
+		}
+	}
+	// A body stays in memory while a slow client reads it, even if the cache drops the body.
+	if !req.reserve(int64(len(body))) {
+		return problem.NoMemory()
+	}
+	req.setCacheHeaders(tag)
+	req.sendTagged(req.Context, http.StatusOK, r.media, tag, body)
+	return nil
+}
+
+// build appends the body of a response to b.
+func (req *request) build(r *response, b []byte) ([]byte, error) {
+	if r.prepare != nil {
+		if err := r.prepare(); err != nil {
+			return nil, err
+		}
+	}
+	if !r.quick {
+		req.budget.builders <- struct{}{}
+		defer func() { <-req.budget.builders }()
+	}
+	return r.build(b)
+}
+
+// checkTag sends 304 if the client has the response with the tag. It returns an error if
+// If-Match does not hold. It reports whether the request is done.
+func (req *request) checkTag(tag string) (done bool, err error) {
+	if err := req.checkRead(tag); err != nil {
+		return true, err
+	}
+	known := httpx.MatchTag(req.Request.Header["If-None-Match"], tag, true)
+	if known == "" {
+		return false, nil
+	}
+	req.setCacheHeaders(known)
+	req.Status(http.StatusNotModified)
+	return true, nil
+}
+
+// setCacheHeaders lets the client cache the response, and makes the client revalidate the
+// response before each use.
+func (req *request) setCacheHeaders(tag string) {
+	h := req.Writer.Header()
+	if !isSimulated(req.Context) {
+		h["Cache-Control"] = cacheControl
+	}
+	h["Vary"] = vary
+	if req.Answers != nil {
+		h["Vary"] = varyByPage
+	}
+	req.setTag(tag)
+}
+
+// sendValue sends a value as JSON, or 304 if the client has the value.
+func (req *request) sendValue(v any) error {
+	return req.respond(response{build: func(b []byte) ([]byte, error) {
+		return append(b, bytes.TrimSuffix(httpx.Marshal(v), []byte("\n"))...), nil
+	}})
+}
+
+// sendNow sends a value as JSON, and forbids caching.
+func (req *request) sendNow(status int, v any) error {
+	req.Header("Cache-Control", "no-store")
+	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(v))
+	return nil
+}
+
+// sendNothing sends 204 (No Content).
+func (req *request) sendNothing() error {
+	req.Status(http.StatusNoContent)
+	return nil
+}
+
+// send sends a whole response without tag, compressed if the client accepts gzip.
+func (s *server) send(c *gin.Context, status int, contentType string, body []byte) {
+	s.sendTagged(c, status, contentType, "", body)
+}
+
+// sendTagged is send with the tag of the body. If tag is not "", the compressed body is cached.
+func (s *server) sendTagged(c *gin.Context, status int, contentType, tag string, body []byte) {
 	h := c.Writer.Header()
 	h["Content-Type"] = jsonTypes
 	if contentType != openapi.JSONType {
@@ -48,7 +173,7 @@ func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, bod
 		h["ETag"] = []string{httpx.GzipTag(sent[0])}
 	}
 	if w, ok := c.Writer.(*recordingWriter); ok {
-		w.keep(body)
+		w.retain(body)
 	}
 	if tag != "" {
 		tag = httpx.GzipTag(tag)
@@ -70,148 +195,22 @@ func (s *server) sendAs(c *gin.Context, status int, contentType, tag string, bod
 	write(c, status, out)
 }
 
-// countedBody is the size up to which net/http buffers a body and counts it itself.
+// countedBody is the maximum size of bodies that net/http buffers, and whose length net/http
+// adds.
 const countedBody = 2 << 10
 
-// write writes a whole answer. net/http omits the body for HEAD.
+// write writes a whole response. net/http omits the body for HEAD.
 func write(c *gin.Context, status int, body []byte) {
-	// Without Content-Length most answers have eight headers, for which the map need not grow.
+	// Without Content-Length most responses have eight headers, and their map need not grow.
 	if status != http.StatusOK || len(body) > countedBody || c.Request.Method != http.MethodGet {
 		c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	c.Status(status)
-	// An error means that the client is gone.
-	_, _ = c.Writer.Write(body)
+	_, _ = c.Writer.Write(body) // an error means that the client has gone
 }
 
-// sendTagged sends what body appends, or 304 if the client has it. If tag is "",
-// the tag is the hash of the body.
-func (req *request) sendTagged(media, tag string, body func(b []byte) ([]byte, error)) error {
-	if done, err := req.sendKnown(media, tag); done {
-		return err
-	}
-	return req.sendNew(media, tag, body)
-}
-
-// sendValue sends a value as JSON, or 304 if the client has it.
-func (req *request) sendValue(v any) error {
-	return req.sendTagged(openapi.JSONType, "", func(b []byte) ([]byte, error) {
-		return append(b, bytes.TrimSuffix(httpx.Marshal(v), []byte("\n"))...), nil
-	})
-}
-
-// sendNow sends a value as JSON that no cache may keep.
-func (req *request) sendNow(status int, v any) error {
-	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(v))
-	return nil
-}
-
-// sendNothing answers that a request was done.
-func (req *request) sendNothing() error {
-	req.Status(http.StatusNoContent)
-	return nil
-}
-
-// sendKnown sends 304 or the cached body, if the client or the cache has what the
-// tag identifies, and returns an error if If-Match does not hold. It reports whether
-// the request is done.
-func (req *request) sendKnown(media, tag string) (done bool, err error) {
-	tag = req.form.Tag(tag)
-	if tag == "" {
-		return false, nil
-	}
-	if err := req.checkRead(tag); err != nil {
-		return true, err
-	}
-	if req.sendNotModified(tag) {
-		return true, nil
-	}
-	if req.keepBody {
-		if cached := req.responses.get(tag); cached != nil {
-			return true, req.sendBody(media, tag, cached)
-		}
-	}
-	return false, nil
-}
-
-// sendNew is sendTagged after sendKnown.
-func (req *request) sendNew(media, tag string, body func(b []byte) ([]byte, error)) (err error) {
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	var b []byte
-	if req.quick {
-		b, err = body((*buffer)[:0])
-	} else {
-		req.withBuildSlot(func() { b, err = body((*buffer)[:0]) })
-	}
-	if err != nil {
-		return err
-	}
-	unknown := tag == ""
-	if unknown {
-		tag = httpx.Tag(b)
-	}
-	tag = req.form.Tag(tag)
-	if unknown {
-		if err := req.checkRead(tag); err != nil {
-			return err
-		}
-		if req.sendNotModified(tag) {
-			return nil
-		}
-	}
-	if media == openapi.JSONType {
-		b = append(req.form.Wrap(b, req.total), '\n')
-	}
-	if cap(b) <= maxPooled {
-		*buffer = b
-	}
-	if req.keepBody {
-		req.responses.offer(tag, b)
-	}
-	return req.sendBody(media, tag, b)
-}
-
-// sendBody sends a body with its tag. It stays in memory while a slow client reads
-// it, even if the cache drops it.
-func (req *request) sendBody(media, tag string, b []byte) error {
-	if !req.reserve(int64(len(b))) {
-		return problem.NoMemory()
-	}
-	req.setCacheHeaders(tag)
-	req.sendAs(req.Context, http.StatusOK, media, tag, b)
-	return nil
-}
-
-// sendNotModified sends 304 (Not Modified) if the client already has what the tag
-// identifies. It reports whether it does.
-func (req *request) sendNotModified(tag string) bool {
-	known := httpx.MatchTag(req.Request.Header["If-None-Match"], tag, true)
-	if known == "" {
-		return false
-	}
-	req.setCacheHeaders(known)
-	req.Status(http.StatusNotModified)
-	return true
-}
-
-// setCacheHeaders lets the client's own cache keep the answer, and makes it
-// revalidate the answer before each use.
-func (req *request) setCacheHeaders(tag string) {
-	h := req.Writer.Header()
-	if !isSimulated(req.Context) {
-		h["Cache-Control"] = cacheControl
-	}
-	h["Vary"] = vary
-	if req.Answers != nil {
-		h["Vary"] = varyByPage
-	}
-	req.setTag(tag)
-}
-
-// withBuildSlot runs do, which only computes, when one of a few slots is free. More
-// at once would need more memory and not be faster.
+// withBuildSlot runs do in one of a few slots. do must only compute: more computations at once
+// would need more memory, and would not be faster.
 func (s *server) withBuildSlot(do func()) {
 	s.budget.builders <- struct{}{}
 	defer func() { <-s.budget.builders }()

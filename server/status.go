@@ -190,14 +190,13 @@ func (req *request) listValues() error {
 	if err != nil {
 		return err
 	}
-	req.keepBody = true
-	tag := req.tagOf(req.snap, collection, strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff"), openapi.JSONType, nil)
-	var unknown *query.Error
-	err = req.sendTagged(openapi.JSONType, tag, func(b []byte) ([]byte, error) {
+	key := strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff")
+	tag := req.tagOf(req.snap, collection, key, openapi.JSONType, nil)
+	err = req.respond(response{tag: tag, cache: true, build: func(b []byte) ([]byte, error) {
 		values, err := req.snap.Values(collection, member, search, limit)
 		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
-	})
-	if errors.As(err, &unknown) {
+	}})
+	if unknown, ok := errors.AsType[*query.Error](err); ok {
 		return notFound(req.snap, httpx.Sentence(unknown.Detail))
 	}
 	return err
