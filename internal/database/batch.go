@@ -12,21 +12,28 @@ import (
 // load returns the snapshot of a batch with Reset set, and its difference from prev,
 // which may be nil. Collections that have not changed keep revision and indexes.
 func load(b storage.Batch, prev *Snapshot, conv conventions) (*Snapshot, *difference) {
-	s := &Snapshot{rev: b.Rev, sorted: b.Sorted, conventions: conv, byName: make(map[string]*collection, len(b.Contents))}
+	s := &Snapshot{
+		conventions: conv,
+		rev:         b.Rev,
+		sorted:      b.Sorted,
+		byName:      make(map[string]*collection, len(b.Contents)),
+	}
 	if prev == nil {
 		s.series = mathrand.Uint64()
 		prev = new(Snapshot)
 	} else {
-		s.series, s.deletedIDs = prev.series, maps.Clone(prev.deletedIDs)
+		s.series = prev.series
+		s.deletedIDs = maps.Clone(prev.deletedIDs)
 	}
 	if conv.stored != nil {
 		s.series = conv.stored.series
 	}
-	first, d := prev.byName == nil, new(difference)
+	first := prev.byName == nil
+	d := new(difference)
 	for _, in := range b.Contents {
 		old := prev.byName[in.Name]
-		// Later texts are not shared: unchanged collections would keep the texts of
-		// several edits in memory.
+		// Share only the first text: otherwise unchanged collections would retain the texts
+		// of several edits.
 		c := newCollection(in, cmp.Or(in.Rev, b.Rev), conv, old, first)
 		same := !first && d.member(old, c) && old.ids.member == c.ids.member
 		if same && (in.Rev == 0 || in.Rev == old.rev) {
@@ -62,15 +69,15 @@ func (s *Snapshot) next(b storage.Batch) (*Snapshot, *difference, error) {
 	return tx.snap, s.difference(tx.snap), nil
 }
 
-// apply makes a change without any check. The error wraps ErrNotFound if it is for
-// an element of something that is not a collection.
+// apply makes a change without any check. The error wraps ErrNotFound if the change is for an
+// element and the top-level field is not a collection.
 func (tx *Tx) apply(ch storage.Change) error {
-	switch {
-	case ch.ID == "" && ch.Value == nil:
+	if ch.ID == "" && ch.Value == nil {
 		tx.snap.without(ch.Collection)
 		delete(tx.mine, ch.Collection)
 		return nil
-	case ch.ID == "":
+	}
+	if ch.ID == "" {
 		c := whole(ch.Collection, ch.Value, tx.snap.conventions)
 		c.ids.inherit(tx.snap.idsOf(ch.Collection))
 		tx.mine[ch.Collection] = true

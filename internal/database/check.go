@@ -18,17 +18,17 @@ type Violation struct {
 	// Fault has a pointer into db.json, with the schema's names of fields.
 	schema.Fault
 
-	Collection string  // the collection that has the element; "": it is about something else
+	Collection string  // the collection of the element, or ""
 	Record     *Record // the element, or nil
 }
 
-// Check returns everything in the database that breaks a rule. Dangling references
-// are violations, and so are repeated values of unique fields.
+// Check returns all violations in the database. Dangling references and repeated values of
+// unique fields are violations, too.
 func (s *Snapshot) Check() []Violation {
 	return s.check(nil)
 }
 
-// check is Check without the faults in elements for which except, if not nil, reports true.
+// check is Check without faults for which except reports true. The function may be nil.
 func (s *Snapshot) check(except func(collection string, r *Record, pointer string) bool) []Violation {
 	if s.schema == nil {
 		return nil
@@ -52,13 +52,15 @@ type check struct {
 	found  []Violation
 }
 
-// checkMember checks one top-level field. If it is validated, the validator has seen it,
-// and only extension keywords are left to check.
+// checkMember checks a top-level field. If the validator has seen the field already, validated
+// is set, and only extension keywords are left to check.
 func (k *check) checkMember(c *collection, validated bool) {
-	rules, at, array := k.snap.schema.Member(c.name), rawjson.Pointer(c.name), c.kind == storage.Array
-	if !validated && (!array || !rules.Apart()) {
+	rules := k.snap.schema.Member(c.name)
+	at := rawjson.Pointer(c.name)
+	isList := c.isArray() && rules.Array
+	if !validated && (!c.isArray() || !rules.Apart()) {
 		v := jsontext.Value("[]") // the type is wrong, so the elements do not matter
-		if !array || rules.Array {
+		if !c.isArray() || isList {
 			v = c.appendJSON(nil)
 		}
 		k.addFaults(under(at, rules.CheckMember(v)))
@@ -67,37 +69,47 @@ func (k *check) checkMember(c *collection, validated bool) {
 	if c.kind == storage.Object && !rules.Array {
 		k.addFaults(under(at, append(rules.CheckRecord(c.value, true), k.snap.dangling(c.name, c.value)...)))
 	}
-	if !array || !rules.Array {
+	if !isList {
 		return
 	}
-	first, i := make(map[string]string), 0 // which record has a unique value; the index of the present one
+
+	holders := make(map[string]string) // records by unique values
+	i := 0
 	for _, r := range c.records.All() {
 		faults := append(rules.CheckRecord(r.Value, validated), k.snap.dangling(c.name, r.Value)...)
-		for _, name := range rules.Unique {
-			v, ok := rawjson.Member(r.Value, name)
-			if !ok || v.Kind() == 'n' {
-				continue
-			}
-			key := name + "\x00" + rawjson.Identity(v)
-			record, other := c.name+"/"+r.ID, first[key]
-			if storage.IsPositionKey(r.ID) {
-				record = "element " + strconv.Itoa(i)
-			}
-			if other != "" {
-				detail := fmt.Sprintf("%s must be unique: %s has the same value", rawjson.Show(v), other)
-				faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: detail})
-			} else {
-				first[key] = record
-			}
+		holder := c.name + "/" + r.ID
+		if storage.IsPositionKey(r.ID) {
+			holder = "element " + strconv.Itoa(i)
 		}
-		for _, f := range faults {
+		for _, f := range append(faults, repeated(rules.Unique, r.Value, holder, holders)...) {
 			k.addFault(c, i, r, f)
 		}
 		i++
 	}
 }
 
-// addFault adds a fault in element i of a collection; its pointer begins there.
+// repeated returns a fault for each unique field of value that another record has. It adds the
+// other unique fields to holders.
+func repeated(unique []string, value jsontext.Value, holder string, holders map[string]string) []schema.Fault {
+	var faults []schema.Fault
+	for _, name := range unique {
+		v, ok := rawjson.Member(value, name)
+		if !ok || v.Kind() == 'n' {
+			continue
+		}
+		key := name + "\x00" + rawjson.Identity(v)
+		other, found := holders[key]
+		if !found {
+			holders[key] = holder
+			continue
+		}
+		detail := fmt.Sprintf("%s must be unique: %s has the same value", rawjson.Show(v), other)
+		faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: detail})
+	}
+	return faults
+}
+
+// addFault adds a fault, whose pointer starts in element i of a collection.
 func (k *check) addFault(c *collection, i int, r *Record, f schema.Fault) {
 	if k.except == nil || !k.except(c.name, r, f.Pointer) {
 		f.Pointer = rawjson.Pointer(c.name, strconv.Itoa(i)) + f.Pointer
@@ -105,7 +117,7 @@ func (k *check) addFault(c *collection, i int, r *Record, f schema.Fault) {
 	}
 }
 
-// addFaults adds faults with the elements that their pointers lead to or into.
+// addFaults adds faults, each with the element to which the pointer leads.
 func (k *check) addFaults(faults []schema.Fault) {
 	for _, f := range faults {
 		if path := rawjson.SplitPointer(f.Pointer); len(path) > 1 && k.snap.byName[path[0]].isArray() {
@@ -121,7 +133,7 @@ func (k *check) addFaults(faults []schema.Fault) {
 	}
 }
 
-// dangling returns a fault for each reference to a record that does not exist.
+// dangling returns a fault for each reference to a missing record.
 func (s *Snapshot) dangling(collection string, value jsontext.Value) []schema.Fault {
 	var faults []schema.Fault
 	for at, d := range s.unresolved(collection, value) {
@@ -130,8 +142,8 @@ func (s *Snapshot) dangling(collection string, value jsontext.Value) []schema.Fa
 	return faults
 }
 
-// A Checker keeps what Check returns for the latest snapshot that it has checked. Its
-// methods may be called by several goroutines at once.
+// A Checker checks the latest snapshot when asked, and remembers the violations. Its methods may
+// be called by several goroutines at once.
 type Checker struct {
 	db     *DB
 	except func(collection string, r *Record, pointer string) bool
@@ -140,30 +152,30 @@ type Checker struct {
 	latest   atomic.Pointer[checkResult]
 }
 
-// A checkResult is what a check of the state at rev has found.
+// A checkResult has the violations in the state at rev.
 type checkResult struct {
 	rev    storage.Rev
 	schema *schema.Schema
 	found  []Violation
 }
 
-// NewChecker returns a Checker. It leaves out the violations for which except
-// reports true: it is called with an element of a collection, and a pointer into
-// the element. except may be nil.
+// NewChecker returns a Checker. The function except, which may be nil, is called with an element
+// of a collection and a pointer into the element. Violations for which except reports true are
+// left out.
 func NewChecker(db *DB, except func(collection string, r *Record, pointer string) bool) *Checker {
 	c := &Checker{db: db, except: except}
 	c.latest.Store(new(checkResult))
 	return c
 }
 
-// List returns the violations from start to end, which is exclusive, and how many there are in
-// all. If the database has changed since the latest check, List waits for another one.
+// List returns the violations from start up to, but not including, end, and the number of all
+// violations. If the database has changed since the latest check, List checks again.
 func (c *Checker) List(start, end int) (found []Violation, count int) {
 	asked := c.db.Snapshot()
 	c.checking.Lock()
 	defer c.checking.Unlock()
 	r := c.latest.Load()
-	if r.rev < asked.rev || r.schema != asked.schema { // otherwise another call has checked meanwhile
+	if r.rev < asked.rev || r.schema != asked.schema { // otherwise another call has checked
 		s := c.db.Snapshot()
 		r = &checkResult{s.rev, s.schema, s.check(c.except)}
 		c.latest.Store(r)
@@ -172,9 +184,10 @@ func (c *Checker) List(start, end int) (found []Violation, count int) {
 	return r.found[min(max(0, start), end):end], len(r.found)
 }
 
-// Count returns how many violations the latest check has found. It is pending if the
-// database has changed since.
+// Count returns the number of violations that the latest check has found. If the database has
+// changed since, pending is set.
 func (c *Checker) Count() (n int, pending bool) {
-	r, now := c.latest.Load(), c.db.Snapshot()
+	r := c.latest.Load()
+	now := c.db.Snapshot()
 	return len(r.found), now.schema != r.schema || now.schema != nil && now.rev > r.rev
 }

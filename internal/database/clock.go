@@ -15,8 +15,9 @@ import (
 
 // A clock gives the times and the random ids of a database.
 type clock struct {
-	start, began time.Time // of the clock; zero: the clock of the system
-	seed         *uint64   // nil: ids are random
+	start time.Time // the first time of the clock; zero selects the clock of the system
+	began time.Time // when the clock was at start
+	seed  *uint64   // nil selects random ids
 
 	mu     sync.Mutex
 	random io.Reader // guarded by mu
@@ -39,8 +40,8 @@ func newClock(start time.Time, seed *uint64) *clock {
 
 // fork returns a clock with the same time. Ids made from a seed start over.
 func (c *clock) fork() *clock {
-	f := newClock(time.Time{}, c.seed)
-	f.start, f.began = c.start, c.began
+	f := newClock(c.start, c.seed)
+	f.began = c.began
 	return f
 }
 
@@ -64,9 +65,9 @@ func (c *clock) now() time.Time {
 	return c.start.Add(time.Since(c.began))
 }
 
-// uuid returns a UUID of version 7 (RFC 9562, section 5.7). With a given clock, its time is
-// the time of the clock, with a fraction of the millisecond (section 6.2, method 3) so that
-// the ids of a clock ascend.
+// uuid returns a UUID of version 7 (RFC 9562, section 5.7). If c has a start, the UUID has the
+// time of the clock, with a fraction of the millisecond (section 6.2, method 3) so that the
+// ids of a clock ascend.
 func (c *clock) uuid() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +84,8 @@ func (c *clock) uuid() string {
 	return id.String()
 }
 
-// shortID returns a random id without letters that look like digits. It begins with
-// a letter, so it cannot be mistaken for a number.
+// shortID returns a random id without letters that look like digits. The id starts with a
+// letter, so nobody mistakes the id for a number.
 func (c *clock) shortID() string {
 	const letters, all = "abcdefghjkmnpqrstvwxyz", "abcdefghjkmnpqrstvwxyz0123456789"
 	b := make([]byte, 6)

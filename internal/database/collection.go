@@ -16,28 +16,28 @@ import (
 	"pickup/internal/storage"
 )
 
-// A collection is a top-level field of a snapshot. Only the writing goroutine
-// changes it, between clone and the moment when its snapshot is handed out.
+// A collection is a top-level field of a snapshot. Only the writing goroutine changes a
+// collection, between clone and the moment when the snapshot is handed out.
 type collection struct {
 	name  string
 	kind  storage.Kind
-	rev   storage.Rev    // of its last change; 0: not yet durable
-	value jsontext.Value // of an Object or Other, compact
+	rev   storage.Rev    // the revision of the last change; 0 if not yet durable
+	value jsontext.Value // the value of an Object or Other, compact
 
-	// Of an Array. A clone is cheap; a change copies the few nodes above the record.
-	records  *ordered.Map[*Record] // by key, position keys among them
+	// The fields of an Array. A clone is cheap; a change copies the few nodes above the record.
+	records  *ordered.Map[*Record] // by key, position keys included
 	ids      idStats
 	size     int            // bytes of the values
-	shadowed map[string]int // number of elements with a position key by the id they carry; copied on write
+	shadowed map[string]int // number of elements with a position key, by id in the value; copied on write
 	indexes  *indexes
 }
 
-// newCollection returns a collection that a store has loaded: the values without white
-// space, with the schema's names of fields.
+// newCollection returns a collection that a store has loaded, with the schema's names of fields
+// and without white space.
 //
-// If share is set, compact values share the store's bytes and so keep its whole
-// text in memory, which is no loss while the store keeps it too. Values that are
-// equal in old, which may be nil, share those.
+// If share is set, compact values share the bytes of the store. This retains the whole text,
+// which is no loss while the store retains the text, too. Values that are equal in old, which
+// may be nil, share the bytes of old.
 func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
 	if in.Kind != storage.Array {
 		var before jsontext.Value
@@ -48,8 +48,13 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 		return &collection{name: in.Name, kind: in.Kind, rev: rev, value: values.compact(in.Value, before, false)}
 	}
 	was := old.recordList()
-	c := &collection{name: in.Name, kind: storage.Array, rev: rev, ids: idStats{member: o.IDMember(in.Name)},
-		shadowed: make(map[string]int)}
+	c := &collection{
+		name:     in.Name,
+		kind:     storage.Array,
+		rev:      rev,
+		ids:      idStats{member: o.IDMember(in.Name)},
+		shadowed: make(map[string]int),
+	}
 	rules := o.schema.Member(in.Name)
 	records := make([]*Record, len(in.Elements))
 	stats := spread(len(records), func(from, to int) idStats {
@@ -94,7 +99,7 @@ func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *c
 	return c
 }
 
-// recordList returns the records of an array in their order, or nil.
+// recordList returns the records of an array in order, or nil.
 func (c *collection) recordList() []*Record {
 	if !c.isArray() {
 		return nil
@@ -121,7 +126,7 @@ func spread[T any](n int, do func(from, to int) T) []T {
 	return parts
 }
 
-// whole returns the collection that a Change with an empty ID sets.
+// whole returns the collection that a change with an empty ID sets.
 func whole(name string, value jsontext.Value, o conventions) *collection {
 	in := storage.NewCollection(name, value, o.IDMember(name))
 	return newCollection(in, 0, o, nil, false)
@@ -156,15 +161,15 @@ func (c *collection) holds(r *Record) bool {
 	return own == r
 }
 
-// has reports whether an element carries that id, even one that cannot be addressed
-// because an earlier element has the same.
+// has reports whether an element has that id. It also reports true for the id of an element that
+// cannot be addressed, because an earlier element has the same id.
 func (c *collection) has(id string) bool {
 	_, found := c.records.Slot(id)
 	return found || c.shadowed[id] > 0
 }
 
-// shadowedID returns the id of an element that cannot be addressed because an
-// earlier element has the same.
+// shadowedID returns the id of an element that cannot be addressed, because an earlier element
+// has the same id.
 func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	if !storage.IsPositionKey(r.ID) {
 		return "", false
@@ -182,8 +187,8 @@ func (c *collection) count(r *Record, by int) {
 	}
 }
 
-// set replaces the element with that key, or appends one, and returns it and the
-// old one, if any. value must be compact.
+// set replaces the element with that key, or appends an element. It returns the new element and
+// the old element, or nil. The value must be compact.
 func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 	r = &Record{ID: key, Value: value, seq: uint64(c.records.Next())}
 	old, ok := c.records.Get(key)
@@ -197,7 +202,7 @@ func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 	return r, old
 }
 
-// remove deletes the element with that key, if there is one.
+// remove deletes the element with that key, if there is such an element.
 func (c *collection) remove(key string) {
 	if r, ok := c.records.Get(key); ok {
 		c.records.Delete(key)
@@ -234,13 +239,13 @@ func elementsOf(name string, records []*Record) storage.Collection {
 
 // A compactor strips white space from values.
 type compactor struct {
-	share bool // return compact values without copying
+	share bool // whether compact values are returned without copying
 	buf   []byte
 }
 
-// compact returns v without white space, or before if that is the same value, maybe with
-// other escapes: a file may have escapes for what a client sent as text. If compact is
-// set, v has no white space.
+// compact returns v without white space, or before if that is the same value. Values with
+// different escapes are the same: a file may have escapes for text from a client. If compact is
+// set, v must not have white space.
 func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {
 	if bytes.Equal(v, before) {
 		return before
@@ -259,7 +264,7 @@ func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Val
 	return slices.Clip(bytes.Clone(v))
 }
 
-// valueAt returns the value of the element with that key, nil if there is none.
+// valueAt returns the value of the element with that key, or nil.
 func (c *collection) valueAt(key string) jsontext.Value {
 	if c.isArray() {
 		if r, ok := c.records.Get(key); ok {
@@ -269,15 +274,16 @@ func (c *collection) valueAt(key string) jsontext.Value {
 	return nil
 }
 
-// uniqueHolder returns the record other than the one with the key except whose
-// field called name has the same value, or nil. Nulls may repeat.
+// uniqueHolder returns a record whose field called name has the given value, or nil. It ignores
+// the record with the key except. Nulls may repeat.
 func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
 	identity := rawjson.Identity(value)
-	keys := []string{identity}
+	var keys []string
 	switch value.Kind() {
 	case 'n':
 		return nil
 	case '[', '{':
+		keys = []string{identity}
 	default:
 		keys = query.EqualityKeys(value)
 	}

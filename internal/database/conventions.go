@@ -20,8 +20,8 @@ type conventions struct {
 	stored *storedRules  // of a shared store; nil: the store keeps none
 }
 
-// KeyOf returns the field by which records refer to one whose collection has this
-// singular, without a schema.
+// KeyOf returns the field for references to the collection with this singular, if there is no
+// schema.
 func (o conventions) KeyOf(singular string) string {
 	return singular + cmp.Or(o.suffix, "Id")
 }
@@ -40,17 +40,18 @@ func (o conventions) IDKind(collection string) schema.IDKind {
 type storedRules struct {
 	text   []byte
 	name   string // of the database
-	series uint64 // see Snapshot.Tag: the same wherever name and text are the same
-	err    error  // why the rules cannot be used; writes are refused then
+	series uint64 // see Snapshot.Tag; the same for equal names and texts
+	err    error  // why the rules cannot be used and writes are refused
 }
 
-// under returns the conventions from b on, a batch with Reset set.
+// under returns the conventions in force after b, a Reset batch.
 func (o conventions) under(b storage.Batch) conventions {
 	if o.stored != nil && bytes.Equal(b.Rules, o.stored.text) {
 		return o
 	}
 	sum := sha256.Sum256(append(append([]byte(b.Origin), 0), b.Rules...))
-	o.schema, o.stored = nil, &storedRules{text: b.Rules, name: b.Origin, series: binary.BigEndian.Uint64(sum[:])}
+	o.schema = nil
+	o.stored = &storedRules{text: b.Rules, name: b.Origin, series: binary.BigEndian.Uint64(sum[:])}
 	if len(b.Rules) == 0 {
 		return o
 	}
@@ -69,7 +70,8 @@ func (o conventions) refuse(cause error) conventions {
 		Err:    fmt.Errorf("%w: the rules cannot be used: %v", storage.ErrReadOnly, cause),
 		Advice: fmt.Sprintf("this version cannot use the rules of the database: %v", cause),
 	}
-	o.schema, o.stored = nil, &stored
+	o.schema = nil
+	o.stored = &stored
 	return o
 }
 

@@ -135,10 +135,10 @@ func (db *DB) Baseline() *Snapshot {
 	return db.baseline.Load()
 }
 
-// KeepSnapshot keeps the present state under a name, in place of the snapshot
-// that has the name. check is called with that one, or with nil, and may refuse.
-// The error wraps ErrMemory if there are too many snapshots, or if they hold too
-// many values that have been replaced since.
+// KeepSnapshot gives the present state a name, and drops the snapshot that had the name.
+// The function check is called with the old snapshot, or nil, and may refuse. The error
+// wraps ErrMemory if there are too many snapshots, or if snapshots pin too many values
+// that have been replaced since.
 func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
 	n := &db.namedSnapshots
 	n.mu.Lock()
@@ -149,14 +149,14 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 	}
 	replaced := db.history.replacedSize() // before the state, or a little less than there
 	now := db.Snapshot()
-	switch {
-	case len(others) >= maxSnapshots:
+	if len(others) >= maxSnapshots {
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
-	case heldBySnapshots(others, replaced) > maxPinned:
-		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; delete one before you keep another: %w",
-			maxPinned>>20, ErrMemory)
 	}
-	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.clock.now(), kept: keptState{now.size(), replaced}}
+	if pinnedBytes(others, replaced) > maxPinned {
+		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; "+
+			"delete one before you keep another: %w", maxPinned>>20, ErrMemory)
+	}
+	s := &NamedSnapshot{Snapshot: now, Name: name, Time: db.clock.now(), account: account{now.size(), replaced}}
 	n.list = append(others, s)
 	return s, nil
 }

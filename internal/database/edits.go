@@ -15,34 +15,34 @@ import (
 	"pickup/internal/storage"
 )
 
-// An Edit is an edit of the file by hand that has undone acknowledged writes, as an
-// editor does that saves an older version of the file.
+// An Edit is an edit of the file by hand that has undone acknowledged writes. An editor makes
+// such an edit when saving an older version of the file.
 type Edit struct {
 	Rev  storage.Rev
 	Time time.Time
 
-	// Undone are the elements that had what clients have written, and have not been put
-	// back since, in their order; only their names are set. It is never empty.
+	// Undone lists, in order, the elements whose acknowledged values the edit reverted and that
+	// have not been restored since. Only Collection and ID are set. Undone is never empty.
 	Undone []Change
 }
 
-// maxEdits is the number of edits that can be undone.
+// maxEdits is the maximum number of edits that can be undone.
 const maxEdits = 16
 
-// maxEditsSize is how many bytes of values may be held by these edits alone. Tests lower it.
+// maxEditsSize is the maximum number of bytes that these edits pin. Tests lower the limit.
 var maxEditsSize = 64 << 20
 
-// A keptEdit is an edit by hand that can be undone by its revision.
-type keptEdit struct {
+// A retainedEdit is an edit by hand that can be undone.
+type retainedEdit struct {
 	rev           storage.Rev
 	time          time.Time
 	before, after *Snapshot
 	undone        map[element]bool
-	kept          keptState // before the edit; its size includes what the edit has set
+	account       // for the state before the edit, and the values that the edit has set
 }
 
-// names returns the elements that the edit has undone, in their order.
-func (e *keptEdit) names() []Change {
+// names returns the elements that the edit has undone, in order.
+func (e *retainedEdit) names() []Change {
 	names := make([]Change, 0, len(e.undone))
 	for at := range e.undone {
 		names = append(names, Change{Collection: at.collection, ID: at.id})
@@ -53,51 +53,52 @@ func (e *keptEdit) names() []Change {
 	return names
 }
 
-// edits are the latest edits by hand, and the latest writes, which they may undo. They are
-// empty in forks and shared databases.
+// edits has the latest edits by hand, and the latest writes, which edits may undo. It is empty in
+// forks and shared databases.
 type edits struct {
-	mu   sync.Mutex
-	kept []*keptEdit // guarded by mu; oldest first
+	mu       sync.Mutex
+	retained []*retainedEdit // guarded by mu; oldest first
 
 	written  []write // guarded by DB.write; oldest first
-	changes  int     // guarded by DB.write; of all of them
-	replaced int     // guarded by DB.write; see write
+	changes  int     // guarded by DB.write; the number of changes in written
+	replaced int     // guarded by DB.write; bytes of values that written has replaced
 }
 
-// A write is what an acknowledged update has changed.
+// A write has the changes of an acknowledged update.
 type write struct {
 	changes  []Change
-	replaced int // bytes of the values that it has replaced
+	replaced int // bytes of the values that the update has replaced
 }
 
-// add keeps an edit that has led from before to r.After, if it has changed a value. The
-// caller holds DB.write.
-func (es *edits) add(r *Revision, before *Snapshot, changes []Change, kept keptState) {
+// add retains an edit from before to r.After, if the edit has changed a value. The caller holds
+// DB.write.
+func (es *edits) add(r *Revision, before *Snapshot, changes []Change, a account) {
 	if len(changes) == 0 {
 		return
 	}
-	e := &keptEdit{r.Rev, r.Time, before, r.After, es.undoneBy(changes, before, r.After), kept}
+	e := &retainedEdit{r.Rev, r.Time, before, r.After, es.undoneBy(changes, before, r.After), a}
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	es.kept = append(es.kept, e)
+	es.retained = append(es.retained, e)
 }
 
 // find returns the edit that led to rev, or nil.
-func (es *edits) find(rev storage.Rev) *keptEdit {
+func (es *edits) find(rev storage.Rev) *retainedEdit {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	i := slices.IndexFunc(es.kept, func(e *keptEdit) bool { return e.rev == rev })
-	if i < 0 {
-		return nil
+	for _, e := range es.retained {
+		if e.rev == rev {
+			return e
+		}
 	}
-	return es.kept[i]
+	return nil
 }
 
-// open returns the edits that have not been put back completely, oldest first.
+// open returns the edits that have not been restored completely, oldest first.
 func (es *edits) open() (open []Edit) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	for _, e := range es.kept {
+	for _, e := range es.retained {
 		if len(e.undone) > 0 {
 			open = append(open, Edit{Rev: e.rev, Time: e.time, Undone: e.names()})
 		}
@@ -117,33 +118,35 @@ func (es *edits) dismiss(rev storage.Rev) bool {
 	return true
 }
 
-// settle removes from the edits what changes that have led to now put back, and then the
-// edits beyond the limits: at first those that have nothing open, then the oldest. replaced
-// is the number of bytes of values that have been replaced.
+// settle drops the elements that changes, which led to now, have restored. Then it drops edits
+// beyond the limits: first edits with nothing left to restore, then the oldest. The number of
+// bytes that have been replaced is replaced.
 func (es *edits) settle(changes []Change, now *Snapshot, replaced int, log *slog.Logger) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	for _, e := range es.kept {
+	for _, e := range es.retained {
 		if e.rev == now.rev || len(e.undone) == 0 {
 			continue
 		}
 		for _, ch := range changes {
-			if at := (element{ch.Collection, ch.ID}); e.undone[at] && bytes.Equal(now.valueAt(at), e.before.valueAt(at)) {
+			at := ch.element()
+			if e.undone[at] && bytes.Equal(now.valueAt(at), e.before.valueAt(at)) {
 				delete(e.undone, at)
 			}
 		}
 	}
-	for len(es.kept) > maxEdits || held(es.kept, func(e *keptEdit) keptState { return e.kept }, replaced) > maxEditsSize {
-		i := max(0, slices.IndexFunc(es.kept, func(e *keptEdit) bool { return len(e.undone) == 0 }))
-		if e := es.kept[i]; len(e.undone) > 0 {
-			LogNames(log, "the state before an edit of the file is no longer kept: what the edit undid is lost", e.time, e.names())
+	for len(es.retained) > maxEdits || pinnedBytes(es.retained, replaced) > maxEditsSize {
+		i := max(0, slices.IndexFunc(es.retained, func(e *retainedEdit) bool { return len(e.undone) == 0 }))
+		if e := es.retained[i]; len(e.undone) > 0 {
+			LogNames(log, "the state before an edit of the file is no longer kept: what the edit undid is lost",
+				e.time, e.names())
 		}
-		es.kept = slices.Delete(es.kept, i, i+1)
+		es.retained = slices.Delete(es.retained, i, i+1)
 	}
 }
 
-// LogNames logs that an edit has undone writes to the named elements, in several lines
-// if they are many.
+// LogNames logs that an edit has undone writes to the named elements. Many elements take several
+// lines.
 func LogNames(log *slog.Logger, message string, edited time.Time, names []Change) {
 	for part := range slices.Chunk(names, 100) {
 		list := make([]string, len(part))
@@ -154,11 +157,10 @@ func LogNames(log *slog.Logger, message string, edited time.Time, names []Change
 	}
 }
 
-// The limits of the writes that are remembered: their changes, and the bytes of the values
-// that these have replaced. Later ones displace the oldest.
+// The limits of the writes that are remembered. Later writes displace the oldest.
 const (
-	maxWritten     = 1 << 17
-	maxWrittenSize = 16 << 20
+	maxWritten     = 1 << 17  // changes
+	maxWrittenSize = 16 << 20 // bytes of the values that were replaced
 )
 
 // wrote remembers an acknowledged write, which has replaced values of that size. The caller
@@ -183,9 +185,9 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 		if was.isArray() && is.isArray() && was.ids.member != is.ids.member {
 			continue // the rules have given all records other keys
 		}
-		edited[element{ch.Collection, ch.ID}] = ch
+		edited[ch.element()] = ch
 		if ch.ID == "" {
-			for _, r := range was.recordList() { // went with the collection
+			for _, r := range was.recordList() { // deleted with the collection
 				edited[element{ch.Collection, r.ID}] = Change{Op: Deleted, Before: r.Value}
 			}
 		}
@@ -193,7 +195,7 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 	writes := make(map[element][]Change)
 	for _, w := range es.written {
 		for _, ch := range w.changes {
-			at := element{ch.Collection, ch.ID}
+			at := ch.element()
 			if _, ok := edited[at]; ok {
 				writes[at] = append(writes[at], ch)
 			}
@@ -211,41 +213,59 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 	return undone
 }
 
-// undoes reports whether the change of an edit undoes one of the writes to its element,
-// which are in their order: it sets a field back to what it was before the write, deletes
-// what has been written, or creates again what has been deleted.
+// undoes reports whether the change of an edit undoes one of the writes to the same element,
+// oldest first: whether the edit sets a field back to the value before the write, deletes a
+// written value, or creates a deleted element again.
 func undoes(edit Change, writes []Change) bool {
-	type edited struct {
-		name     string // "" means the whole value
-		from, to jsontext.Value
-		written  bool // a write has made it from
-	}
-	var fields []edited
-	names := append(slices.Concat(rawjson.MemberNames(edit.Before), rawjson.MemberNames(edit.After)), "")
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if from, to := field(edit.Before, name), field(edit.After, name); edit.Op != Created && !bytes.Equal(from, to) {
-			fields = append(fields, edited{name, from, to, false})
-		}
-	}
-	presence := Updated // the latest other operation
+	fields := editedFields(edit)
+	presence := Updated // the latest other operation of a write
 	for _, w := range slices.Backward(writes) {
 		if presence == Updated {
 			presence = w.Op
 		}
 		for i := range fields {
-			f := &fields[i]
-			before, after := field(w.Before, f.name), field(w.After, f.name)
-			if bytes.Equal(before, after) {
-				continue
-			}
-			f.written = f.written || bytes.Equal(after, f.from)
-			if f.written && (edit.Op == Deleted || w.Before != nil && bytes.Equal(before, f.to)) {
+			if fields[i].undoes(w, edit.Op) {
 				return true
 			}
 		}
 	}
 	return edit.Op == Created && presence == Deleted || edit.Op == Deleted && presence == Created
+}
+
+// An editedField is a field that an edit has changed.
+type editedField struct {
+	name     string // "" for the value as a whole
+	from, to jsontext.Value
+	written  bool // whether a write has set the field to from
+}
+
+// editedFields returns the fields that an edit has changed or deleted.
+func editedFields(edit Change) (fields []editedField) {
+	if edit.Op == Created {
+		return nil
+	}
+	names := append(slices.Concat(rawjson.MemberNames(edit.Before), rawjson.MemberNames(edit.After)), "")
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		from := field(edit.Before, name)
+		to := field(edit.After, name)
+		if !bytes.Equal(from, to) {
+			fields = append(fields, editedField{name: name, from: from, to: to})
+		}
+	}
+	return fields
+}
+
+// undoes reports whether an edit with the operation op undoes a write to f. It must be called for
+// all writes, the latest first.
+func (f *editedField) undoes(w Change, op Op) bool {
+	before := field(w.Before, f.name)
+	after := field(w.After, f.name)
+	if bytes.Equal(before, after) {
+		return false
+	}
+	f.written = f.written || bytes.Equal(after, f.from)
+	return f.written && (op == Deleted || w.Before != nil && bytes.Equal(before, f.to))
 }
 
 // field returns the field of a value, or the value if name is empty.

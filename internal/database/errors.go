@@ -50,12 +50,17 @@ type ConflictError struct {
 // A Conflict is an element that is in the way.
 type Conflict struct {
 	Collection string
-	ID         string   // as Record.ID; "": the top-level field as a whole
-	Fields     []string // that both sides have changed; nil: the element as a whole
+	ID         string   // as Record.ID; "" for the top-level field as a whole
+	Fields     []string // fields that both sides have changed; nil for the element as a whole
 }
 
 func (e *ConflictError) Error() string {
 	return e.Detail
+}
+
+// add adds an element that is in the way.
+func (e *ConflictError) add(at element) {
+	e.Changed = append(e.Changed, Conflict{Collection: at.collection, ID: at.id})
 }
 
 // refusePatch returns the error for a malformed patch; at is a pointer into it.

@@ -110,7 +110,7 @@ func (db *DB) publishEdit(base, next *Snapshot, d *difference, b storage.Batch) 
 	}
 	if db.shared == nil { // what the edit undid is known when it can be seen
 		replaced := db.history.replacedSize()
-		db.edits.add(r, base, d.changes, keptState{base.size() + d.values, replaced})
+		db.edits.add(r, base, d.changes, account{base.size() + d.values, replaced})
 		db.edits.settle(d.changes, next, replaced+r.size, db.log)
 	}
 	db.now.Store(next)

@@ -10,13 +10,13 @@ import (
 	"pickup/internal/storage"
 )
 
-// Fork returns a DB that begins with the contents of from, a snapshot of db. It
-// lives in memory: no store sees its changes, and changes of db do not reach it.
-// Its tags and its Run are its own. With Options.Seed its ids start over. A fork costs
-// a few hundred bytes for each collection, and then what changes in it.
+// Fork returns a DB that starts with the contents of from, a snapshot of db. A fork lives in
+// memory: no store sees the changes of the fork, and the fork does not see the changes of db.
+// A fork has different tags and a different Run. With Options.Seed, ids start over. A fork
+// uses a few hundred bytes for each collection, and then memory for changes.
 //
-// Before each commit admit is called with the number of bytes by which PinnedBytes may
-// grow. If it returns an error, nothing is changed, and Update returns the error.
+// Before each commit, admit is called with the number of bytes by which PinnedBytes may
+// grow. If admit returns an error, nothing is changed, and Update returns the error.
 func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 	snap := from.fork()
 	snap.series = mathrand.Uint64()
@@ -27,17 +27,23 @@ func (db *DB) Fork(from *Snapshot, admit func(more int) error) *DB {
 			snap.list[i], snap.byName[c.name] = &own, &own
 		}
 	}
-	f := &DB{log: db.log, run: rand.Text()[:12], history: newHistory(snap.rev), clock: db.clock.fork(), lead: make(chan struct{}, 1)}
-	f.store = &forkStore{admit: admit}
+	f := &DB{
+		store:   &forkStore{admit: admit},
+		log:     db.log,
+		run:     rand.Text()[:12],
+		history: newHistory(snap.rev),
+		clock:   db.clock.fork(),
+		lead:    make(chan struct{}, 1),
+	}
 	f.history.outer = db.history
 	f.now.Store(snap)
 	f.baseline.Store(snap)
 	return f
 }
 
-// A forkStore is the Store of a fork. It counts revisions and bytes, because the
-// snapshots hold all values. Nobody follows a fork or sets its rules, so Commit
-// is all that it needs of a Store.
+// A forkStore is the Store of a fork. It only counts revisions and bytes, because the
+// snapshots hold all values. Nobody follows a fork or sets its rules, so Commit is the
+// only method.
 type forkStore struct {
 	storage.Store // nil
 	admit         func(more int) error
@@ -59,25 +65,26 @@ func (s *forkStore) Commit(_ context.Context, base storage.Rev, updates ...[]sto
 	return base + storage.Rev(len(updates)), nil
 }
 
-// PinnedBytes returns about how many bytes of values a fork holds in memory in addition to the
-// values that it began with: at most what was written, and at most all values that it has.
+// PinnedBytes returns about how many bytes of values a fork has in memory, in addition to the
+// values of the snapshot that was forked.
 func (db *DB) PinnedBytes() int {
 	db.history.mu.Lock()
-	held, replaced := db.history.size, db.history.replaced
+	size := db.history.size
+	replaced := db.history.replaced
 	db.history.mu.Unlock()
 	if s, ok := db.store.(*forkStore); ok {
-		held += min(int(s.written.Load()), db.Snapshot().size())
+		size += min(int(s.written.Load()), db.Snapshot().size())
 	}
-	return held + heldBySnapshots(db.Snapshots(), replaced)
+	return size + pinnedBytes(db.Snapshots(), replaced)
 }
 
-// Changes returns the changes that lead from s to the contents of to, apart from the
-// order of elements and fields. It leaves out the elements without an id of their own that
-// have only moved: their position keys differ, their values do not.
-func (s *Snapshot) Changes(to *Snapshot) (kept []Change) {
+// Changes returns the changes from s to the contents of to, apart from the order of elements and
+// fields. It leaves out elements without an id that have only moved: the position keys differ,
+// but the values do not.
+func (s *Snapshot) Changes(to *Snapshot) (result []Change) {
 	changes := slices.DeleteFunc(s.difference(to).changes, Change.isOrder)
 	type content struct{ collection, value string }
-	more := make(map[content]int) // how many more there are than before
+	more := make(map[content]int) // how many more there are in to
 	for _, ch := range changes {
 		if storage.IsPositionKey(ch.ID) && ch.Before != nil {
 			more[content{ch.Collection, string(ch.Before)}]--
@@ -89,17 +96,19 @@ func (s *Snapshot) Changes(to *Snapshot) (kept []Change) {
 	var created []Change
 	for _, ch := range changes {
 		if !storage.IsPositionKey(ch.ID) {
-			kept = append(kept, ch)
+			result = append(result, ch)
 			continue
 		}
-		if was := (content{ch.Collection, string(ch.Before)}); ch.Before != nil && more[was] < 0 {
+		was := content{ch.Collection, string(ch.Before)}
+		if ch.Before != nil && more[was] < 0 {
 			more[was]++
-			kept = append(kept, Change{Collection: ch.Collection, ID: ch.ID, Op: Deleted, Before: ch.Before})
+			result = append(result, Change{Collection: ch.Collection, ID: ch.ID, Op: Deleted, Before: ch.Before})
 		}
-		if is := (content{ch.Collection, string(ch.After)}); ch.After != nil && more[is] > 0 {
+		is := content{ch.Collection, string(ch.After)}
+		if ch.After != nil && more[is] > 0 {
 			more[is]--
 			created = append(created, Change{Collection: ch.Collection, ID: ch.ID, Op: Created, After: ch.After})
 		}
 	}
-	return append(kept, created...)
+	return append(result, created...)
 }

@@ -10,24 +10,24 @@ import (
 	"pickup/internal/storage"
 )
 
-// keepIndexes is how long the indexes of replaced collections are kept, for requests
-// that still read them.
-const keepIndexes = time.Second
+// retainIndexes is how long the indexes of replaced collections are retained, for requests
+// that still read the collections.
+const retainIndexes = time.Second
 
-// A history keeps the latest revisions of a database and wakes its followers.
-// It never waits for a follower.
+// A history retains the latest revisions of a database and wakes the followers.
+// A history never waits for a follower.
 type history struct {
 	mu        sync.Mutex
 	revisions []*Revision   // guarded by mu; oldest first
 	from      storage.Rev   // guarded by mu; the state before revisions[0]
 	last      storage.Rev   // guarded by mu; the state after the latest revision
-	size      int           // guarded by mu; of all revisions
-	replaced  int           // guarded by mu; bytes of values, since the start
+	size      int           // guarded by mu; the size of all revisions
+	replaced  int           // guarded by mu; bytes of all values that were replaced since the start
 	bare      int           // guarded by mu; the number of revisions without indexes
 	err       error         // guarded by mu; why the store cannot be read
-	more      chan struct{} // guarded by mu; closed when any of the above changes
+	more      chan struct{} // guarded by mu; closed when a field above changes
 
-	outer *history // of the database that a fork began with; otherwise nil
+	outer *history // the history of the database of a fork; otherwise nil
 }
 
 func newHistory(rev storage.Rev) *history {
@@ -45,13 +45,13 @@ func (h *history) publish(revisions ...*Revision) {
 		h.last = r.Rev
 	}
 	for len(h.revisions) > maxRevisions || h.size > maxHistory {
-		if first := h.revisions[0]; first.Counts != nil && first.size > 0 {
-			h.size -= first.size // no older revision holds its values
-			first.size = 0
+		first := h.revisions[0]
+		h.size -= first.size
+		if first.Counts != nil && first.size > 0 {
+			first.size = 0 // no older revision retains the values
 			continue
 		}
-		h.from = h.revisions[0].Rev
-		h.size -= h.revisions[0].size
+		h.from = first.Rev
 		h.revisions[0] = nil // the array outlives the slice
 		h.revisions = h.revisions[1:]
 		h.bare = max(0, h.bare-1)
@@ -60,15 +60,15 @@ func (h *history) publish(revisions ...*Revision) {
 	h.wakeLocked()
 }
 
-// list returns all revisions that are kept, oldest first.
+// list returns all retained revisions, oldest first.
 func (h *history) list() []*Revision {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.revisions)
 }
 
-// pastNames returns the names of fields that records of a collection had before a revision
-// that is kept. It reports false if it has the count of a revision only.
+// pastNames returns the names of fields that records of a collection had before a retained
+// revision. It reports false if the history has only the counts of a revision.
 func (h *history) pastNames(collection string) (names []string, ok bool) {
 	past := make(map[string]bool)
 	for ; h != nil; h = h.outer {
@@ -91,27 +91,30 @@ func (h *history) pastNames(collection string) (names []string, ok bool) {
 	return slices.Sorted(maps.Keys(past)), true
 }
 
-// dropIndexesLocked frees the indexes of collections that were replaced more than
-// keepIndexes ago: they would hold several nodes for each revision. A reader that
-// needs such an index builds it again.
+// dropIndexesLocked frees the indexes of collections that were replaced more than retainIndexes
+// ago, because the indexes retain several nodes for each revision. A reader that needs such an
+// index builds a new one.
 func (h *history) dropIndexesLocked() {
 	latest := h.revisions[len(h.revisions)-1]
-	for ; latest.Time.Sub(h.revisions[h.bare].Time) > keepIndexes; h.bare++ {
-		for _, s := range []*Snapshot{h.revisions[h.bare].Before, h.revisions[h.bare].After} {
-			if s == nil {
-				continue
-			}
-			for _, c := range s.list {
-				if c.isArray() && latest.After.byName[c.name] != c {
-					c.indexes.drop()
-				}
-			}
+	for ; latest.Time.Sub(h.revisions[h.bare].Time) > retainIndexes; h.bare++ {
+		r := h.revisions[h.bare]
+		if r.Before != nil {
+			r.Before.dropIndexes(latest.After)
+		}
+		r.After.dropIndexes(latest.After)
+	}
+}
+
+// dropIndexes frees the indexes of collections that are not in latest.
+func (s *Snapshot) dropIndexes(latest *Snapshot) {
+	for _, c := range s.list {
+		if c.isArray() && latest.byName[c.name] != c {
+			c.indexes.drop()
 		}
 	}
 }
 
-// setErr records why the store cannot be read, nil if it can, and returns what was
-// recorded before.
+// setErr records why the store cannot be read, or nil, and returns the previous error.
 func (h *history) setErr(err error) (before error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,20 +152,24 @@ func (h *history) replacedSize() int {
 	return h.replaced
 }
 
-// A keptState is a state that is kept after others have followed.
-type keptState struct {
-	size     int // bytes of its values
-	replaced int // bytes of all values that had been replaced when it was the latest state
+// An account counts the bytes of a state that is retained after later states.
+type account struct {
+	values   int // bytes of the values of the state
+	replaced int // bytes of all values that were replaced before the state
 }
 
-// held returns an upper bound of the bytes of values that only the kept states, oldest
-// first, have in memory: from one to the next at most all its values were replaced, each
-// counted once. replaced is the present number of bytes that have been replaced.
-func held[S any](states []S, kept func(S) keptState, replaced int) (size int) {
-	for i := len(states) - 1; i >= 0; i-- {
-		k := kept(states[i])
-		size += min(replaced-k.replaced, k.size)
-		replaced = k.replaced
+func (a account) pins() account {
+	return a
+}
+
+// pinnedBytes returns an upper bound on the memory that states alone keep alive. The oldest
+// state comes first, and replaced is the present number of replaced bytes. Between two states,
+// at most all values of the older state were replaced. Each replaced value counts once.
+func pinnedBytes[S interface{ pins() account }](states []S, replaced int) (size int) {
+	for _, s := range slices.Backward(states) {
+		a := s.pins()
+		size += min(replaced-a.replaced, a.values)
+		replaced = a.replaced
 	}
 	return size
 }

@@ -12,14 +12,14 @@ import (
 // idStats counts the kinds of ids in a collection and keeps the greatest number
 // that was ever one.
 type idStats struct {
-	member  string // that carries the id
+	member  string // the field with the id
 	numbers int
-	strings int // that spell an integer
+	strings int // strings that spell an integer
 	others  int
-	high    int64 // the greatest integer of fewer than 19 digits
+	high    int64 // the greatest integer with fewer than 19 digits
 }
 
-// integers returns the number of ids that new integers would be like.
+// integers returns the number of ids that are integers, or strings that spell an integer.
 func (c *idStats) integers() int {
 	return c.numbers + c.strings
 }
@@ -40,7 +40,7 @@ func (c *idStats) sees(id string) {
 	}
 }
 
-// join adds what o has counted of other records.
+// join adds the counts of o, for other records.
 func (c *idStats) join(o idStats) {
 	c.numbers += o.numbers
 	c.strings += o.strings
@@ -53,24 +53,26 @@ func (c *idStats) inherit(old idStats) {
 	c.high = max(c.high, old.high)
 }
 
-// kind returns the counter for r's id, a new one if r has no usable id.
+// kind returns the counter for the id of r, or a new counter if r has no usable id.
 func (c *idStats) kind(r *Record) *int {
 	if storage.IsPositionKey(r.ID) {
 		return new(int)
 	}
-	switch v, _ := rawjson.Member(r.Value, c.member); {
-	case v.Kind() != '"':
+	v, _ := rawjson.Member(r.Value, c.member)
+	if v.Kind() != '"' {
 		return &c.numbers
-	case integer(r.ID):
+	}
+	if integer(r.ID) {
 		return &c.strings
 	}
 	return &c.others
 }
 
-// next returns a new id of a kind as JSON text. taken reports whether a record has an
-// id; random ones come from the source.
+// next returns a new id of a kind as JSON text. The function taken reports whether a record has
+// an id. Random ids come from the clock.
 func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *clock) string {
-	another, n := from.uuid, c.high
+	another := from.uuid
+	n := c.high
 	switch kind {
 	case schema.NumberIDs, schema.TextIDs:
 		another = func() string {
@@ -90,8 +92,8 @@ func (c *idStats) next(kind schema.IDKind, taken func(id string) bool, from *clo
 	return `"` + id + `"`
 }
 
-// spelled returns an id that a client has chosen as JSON text: as a number if new ids of
-// that kind are numbers.
+// spelled returns an id from a client as JSON text: a number if new ids of that kind are
+// numbers.
 func spelled(kind schema.IDKind, id string) string {
 	if integer(id) && kind == schema.NumberIDs {
 		return id

@@ -24,7 +24,7 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 	var gone []element
 	for i := 0; i < len(changes); i++ {
 		ch := changes[i]
-		c, old, rules, at := tx.snap.byName[ch.Collection], base.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), element{ch.Collection, ch.ID}
+		c, old, rules, at := tx.snap.byName[ch.Collection], base.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), ch.element()
 		if ch.ID == "" { // its records are judged one by one
 			for _, r := range old.recordList() {
 				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})

@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// A NamedSnapshot is a state of the database that is kept under a name.
+// A NamedSnapshot is a state of the database with a name.
 type NamedSnapshot struct {
 	*Snapshot
 	Name string
-	Time time.Time // when it was kept
+	Time time.Time // when the snapshot was made
 
-	kept keptState
+	account
 }
 
-// Differing returns how many records have been added, changed or removed from s to now,
-// a later or earlier state. Another field counts as one, or as many as it has records;
-// the order does not count. What both states share is not looked at.
+// Differing returns how many records differ between s and now, a later or earlier state. A
+// top-level field that differs as a whole counts once for each record, and at least once. The
+// order does not count.
 func (s *NamedSnapshot) Differing(now *Snapshot) (n int) {
 	for _, ch := range s.Snapshot.difference(now).changes {
-		switch {
-		case ch.ID == "":
+		if ch.ID == "" {
 			n += max(1, s.Len(ch.Collection), now.Len(ch.Collection))
-		case !ch.isOrder():
+		} else if !ch.isOrder() {
 			n++
 		}
 	}
 	return n
 }
 
-// maxSnapshots is the number of named snapshots.
+// maxSnapshots is the maximum number of named snapshots.
 const maxSnapshots = 64
 
-// maxPinned is how many bytes of values may be held by named snapshots alone. Tests lower it.
+// maxPinned is the maximum number of bytes that named snapshots pin. Tests lower the limit.
 var maxPinned = 256 << 20
 
-// namedSnapshots are the named snapshots of a database, oldest first.
+// namedSnapshots has the named snapshots of a database, oldest first.
 type namedSnapshots struct {
 	mu   sync.Mutex
 	list []*NamedSnapshot // guarded by mu
@@ -55,7 +54,7 @@ func (n *namedSnapshots) NamedSnapshot(name string) *NamedSnapshot {
 	return s
 }
 
-// splitName returns the snapshot with that name, or nil, and a list of the others.
+// splitName returns the snapshot with that name, or nil, and a list of the other snapshots.
 func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*NamedSnapshot) {
 	others = slices.Clone(list)
 	if i := slices.IndexFunc(list, func(s *NamedSnapshot) bool { return s.Name == name }); i >= 0 {
@@ -64,8 +63,8 @@ func splitName(list []*NamedSnapshot, name string) (s *NamedSnapshot, others []*
 	return nil, others
 }
 
-// ForgetSnapshot drops the snapshot with that name. check is called with it, or
-// with nil, and may refuse.
+// ForgetSnapshot drops the snapshot with that name. The function check is called with the
+// snapshot, or nil, and may refuse.
 func (n *namedSnapshots) ForgetSnapshot(name string, check func(old *NamedSnapshot) error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,8 +74,4 @@ func (n *namedSnapshots) ForgetSnapshot(name string, check func(old *NamedSnapsh
 	}
 	n.list = others
 	return nil
-}
-
-func heldBySnapshots(list []*NamedSnapshot, replaced int) int {
-	return held(list, func(s *NamedSnapshot) keptState { return s.kept }, replaced)
 }

@@ -86,7 +86,7 @@ func (a *rebasing) add(changes []Change) {
 	}
 	seen := make(map[element]bool)
 	for _, ch := range changes {
-		at := element{ch.Collection, ch.ID}
+		at := ch.element()
 		if whole[ch.Collection] {
 			at.id = ""
 		}
@@ -162,7 +162,7 @@ func (a *rebasing) merge(ch Change, was, mine jsontext.Value) {
 
 // location returns where faults of a change are, and which fields are judged.
 func (a *rebasing) location(ch Change) (location, bool) {
-	at := element{ch.Collection, ch.ID}
+	at := ch.element()
 	translate := func(f schema.Fault) schema.Fault {
 		f.Pointer = at.pointer() + f.Pointer
 		return f
@@ -184,7 +184,7 @@ func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 		}
 	}
 	for _, ch := range made {
-		at := element{ch.Collection, ch.ID}
+		at := ch.element()
 		byFork := a.base.valueAt(at) != nil && a.fork.valueAt(at) == nil
 		if ch.Op == Deleted && !byFork && a.take != TakeFork {
 			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})

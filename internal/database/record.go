@@ -7,15 +7,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Record is one element of a collection. It never changes.
+// A Record is an element of a collection. A Record never changes.
 type Record struct {
-	ID    string         // as text, or a position key
-	Value jsontext.Value // compact
-	seq   uint64         // its slot in collection.records
+	ID    string         // the id as text, or a position key
+	Value jsontext.Value // the compact value
+	seq   uint64         // the slot in collection.records
 }
 
-// An element names a value: a record or, with an empty id,
-// a top-level field.
+// An element names a value: a record or, with an empty id, a top-level field.
 type element struct{ collection, id string }
 
 func (e element) pointer() string {

@@ -11,32 +11,39 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Revision is the effect of one Update or one external edit. It is immutable.
+// A Revision is the effect of an Update or an external edit. A Revision is immutable.
 //
-// It does not include the order of records: an edit that only moves them has no changes.
+// A Revision does not include the order of records: an edit that only moves records has no changes.
 type Revision struct {
-	Rev     storage.Rev // of After; the updates of one commit share it if the store counts commits only, as shared ones do
-	Time    time.Time   // when it became visible
+	// Rev is the revision of After. Shared stores number commits, so all updates of a commit
+	// have the same Rev.
+	Rev     storage.Rev
+	Time    time.Time // when After became visible
 	Origin  Origin
 	Request string // the id of the request, see WithRequest
 
 	Session string // the session that was committed, or ""
 
-	// Undoes is the revision that this one reverts, or 0.
+	// Undoes is the reverted revision, or 0.
 	Undoes storage.Rev
 
 	// Before and After are the states of the database before and after the
 	// revision. Before is nil if Counts is set.
 	Before, After *Snapshot
 
-	// Changes has one entry for each element that differs.
+	// Changes lists the elements that differ.
 	Changes []Change
 
-	// Counts replaces Changes if these are too large to be kept: it has the
-	// number of changes in each collection that has any.
+	// Counts replaces Changes if the changes are too large to be retained: the
+	// number of changes by collection.
 	Counts map[string]int
 
 	size int // bytes of values that only Before has
+}
+
+// changedValues reports whether values differ.
+func (r *Revision) changedValues() bool {
+	return len(r.Changes) > 0 || r.Counts != nil
 }
 
 // An Origin says where a revision came from.
@@ -46,10 +53,10 @@ type Origin string
 const (
 	FromAPI       Origin = "api"       // Update
 	FromFile      Origin = "file"      // the store: an edit of the file or of its rules
-	FromElsewhere Origin = "elsewhere" // a shared store: others who use it, or new rules
+	FromElsewhere Origin = "elsewhere" // a shared store: another user, or new rules
 )
 
-// The limits of a history, and of an edit whose changes are kept.
+// The limits of a history, and of an edit whose changes are retained.
 const (
 	maxRevisions   = 1024
 	maxHistory     = 16 << 20 // bytes of values that only the history has
@@ -57,16 +64,15 @@ const (
 	maxEditSize    = 1 << 20  // bytes of values
 )
 
-// A difference collects the changes between two snapshots. Equal values are usually
-// the same memory, which makes bytes.Equal fast.
+// A difference collects the changes between two snapshots. Equal values usually share
+// memory, which makes bytes.Equal fast.
 type difference struct {
 	changes []Change
 	values  int // bytes of the values in changes
 	lost    int // bytes of values that only the older snapshot has
 }
 
-// difference returns the difference that leads from s to the state to. What they share is
-// not looked at.
+// difference returns the difference from s to the state to. It skips shared memory.
 func (s *Snapshot) difference(to *Snapshot) *difference {
 	d := new(difference)
 	for _, c := range s.list {
@@ -103,8 +109,8 @@ func (d *difference) append(ch Change) {
 	d.changes = append(d.changes, ch)
 }
 
-// revision returns the revision that leads from before to after. Beyond the limits, of
-// which a load of the whole contents has lower ones, it has counts and no changes.
+// revision returns the revision from before to after. A revision beyond the limits has counts and
+// no changes. If the store was loaded as a whole, the limits are lower.
 func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost}
 	large := d.lost > maxHistory || loaded && d.values > maxEditSize
@@ -117,13 +123,15 @@ func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 		large = large || loaded && counts[ch.Collection] > maxEditChanges
 	}
 	if large {
-		r.Before, r.Changes, r.Counts = nil, nil, counts
+		r.Before = nil
+		r.Changes = nil
+		r.Counts = counts
 	}
 	return r
 }
 
-// member adds the changes between two states of a top-level field. One of them may be
-// nil. It reports whether they are the same, the order of records included.
+// member adds the changes between two states of a top-level field. A state may be nil. It reports
+// whether the states are the same, the order of records included.
 func (d *difference) member(old, now *collection) (same bool) {
 	ch := Change{Op: Updated}
 	switch {
@@ -139,17 +147,21 @@ func (d *difference) member(old, now *collection) (same bool) {
 		ch.Op = Deleted
 	}
 	if old != nil {
-		ch.Collection, ch.Before, ch.was = old.name, old.value, old
+		ch.Collection = old.name
+		ch.Before = old.value
+		ch.was = old
 		d.lost += old.size
 	}
 	if now != nil {
-		ch.Collection, ch.After, ch.is = now.name, now.value, now
+		ch.Collection = now.name
+		ch.After = now.value
+		ch.is = now
 	}
 	d.append(ch)
 	return false
 }
 
-// records is member for two arrays. Records that are at other places come last.
+// records is member for two arrays. Records that have moved come last.
 func (d *difference) records(old, now *collection) (same bool) {
 	same = true
 	var elsewhere []*Record // of now
@@ -170,16 +182,16 @@ func (d *difference) records(old, now *collection) (same bool) {
 	for _, r := range elsewhere {
 		same = !d.add(now.name, r.ID, old.valueAt(r.ID), r.Value) && same
 	}
-	return same && (elsewhere == nil || slices.EqualFunc(old.recordList(), now.recordList(), func(a, b *Record) bool { return a.ID == b.ID }))
+	sameID := func(a, b *Record) bool { return a.ID == b.ID }
+	return same && (elsewhere == nil || slices.EqualFunc(old.recordList(), now.recordList(), sameID))
 }
 
-// A Change is the effect of a revision on one element of a collection. With an
-// empty ID it is the effect on a top-level field as a whole: a singular resource
-// that changed, or a collection that was created, deleted, or replaced by another
-// kind of value.
+// A Change is the effect of a revision on an element of a collection. With an empty ID, a Change
+// is the effect on a top-level field as a whole: on a singular resource, or on a collection that
+// was created, deleted, or replaced by another kind of value.
 //
-// Before and After share memory with the snapshots. Before is nil if the element
-// was created, After if it was deleted. A whole array is nil in both; see Values.
+// Before and After share memory with the snapshots. Before is nil if the element was created.
+// After is nil if the element was deleted. Both are nil for a whole array; see Values.
 type Change struct {
 	Collection string
 	ID         string // as Record.ID, so possibly a position key
@@ -187,15 +199,19 @@ type Change struct {
 	Before     jsontext.Value
 	After      jsontext.Value
 
-	was, is *collection // the arrays that a change of a whole field removes and makes, else nil
+	was, is *collection // the collections before and after a change of a whole field, otherwise nil
 	next    string      // see storage.Change
 }
 
-// maxValues is the size of the arrays that Values returns.
+func (ch Change) element() element {
+	return element{ch.Collection, ch.ID}
+}
+
+// maxValues is the maximum size of an array that Values returns.
 const maxValues = 64 << 10
 
-// Values returns Before and After, with the records of a whole array if they have at
-// most 64 KiB. Else records is their number.
+// Values returns Before and After. For a whole array, Values returns the records if they have at
+// most 64 KiB, and otherwise the number of records.
 func (ch Change) Values() (before, after jsontext.Value, records int) {
 	before, after = ch.Before, ch.After
 	for c, v := range map[*collection]*jsontext.Value{ch.was: &before, ch.is: &after} {
@@ -220,7 +236,7 @@ const (
 	Deleted Op = "deleted"
 )
 
-// Name returns collection/id, or the collection for an element without an id of its own.
+// Name returns collection/id, or the collection for an element without an id.
 func (ch Change) Name() string {
 	if ch.ID == "" || storage.IsPositionKey(ch.ID) {
 		return ch.Collection
@@ -228,8 +244,8 @@ func (ch Change) Name() string {
 	return ch.Collection + "/" + ch.ID
 }
 
-// isOrder reports whether only the order of fields differs. A write keeps the order, so
-// it cannot make such a change.
+// isOrder reports whether only the order of fields differs. Writes do not make such a change,
+// because they preserve the order.
 func (ch Change) isOrder() bool {
 	return ch.Before != nil && ch.After != nil && bytes.Equal(ch.Before, rawjson.Merge(ch.Before, ch.After, ""))
 }

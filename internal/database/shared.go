@@ -83,7 +83,7 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 				break
 			}
 			for _, ch := range tx.changes {
-				at := element{ch.Collection, ch.ID}
+				at := ch.element()
 				left[at] = tx.snap.exists(at)
 			}
 			steps = append(steps, step{base: next, tx: tx, request: u.request})
@@ -104,7 +104,7 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 func (tx *Tx) contradicts(left map[element]bool) bool {
 	whole := make(map[string]bool)
 	for _, ch := range tx.changes {
-		at := element{ch.Collection, ch.ID}
+		at := ch.element()
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == ""
 		if was, ok := left[at]; ok && was != tx.snap.exists(at) {
 			return true

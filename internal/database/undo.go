@@ -11,77 +11,69 @@ import (
 	"pickup/internal/storage"
 )
 
-// Undo reverts the revision rev: what it changed gets the values from before.
-// An undo can be undone too, which is a redo. If rev is 0, Undo reverts the
-// newest update that is neither an undo nor undone. It returns the revision that
-// it reverts and the changes that it makes. The updates of one commit to a shared
-// store are one revision.
+// Undo reverts the revision rev: it restores the values from before. An undo can be undone,
+// too, which is a redo. If rev is 0, Undo reverts the newest update that is neither an undo nor
+// undone. It returns the reverted revision and the changes. The updates of a commit to a shared
+// store are a single revision.
 //
-// An external edit is reverted if it is kept, as one of the latest. Undo then leaves out
-// what has its value from before already. If only is not empty, Undo reverts only the
-// elements that it names, where those without an id of their own are named by their
-// collection.
+// Undo can revert the latest external edits. It then leaves out values that have been restored
+// already. If only is not empty, Undo reverts only the elements in only, where the name of an
+// element without an id is the name of the collection.
 //
-// The values are not validated, because they were there before. The error is
-// a *ConflictError if another change since rev is in the way: it has changed one
-// of the same elements; it has taken a unique value of a restored record; it has
-// made a record refer to one that Undo would delete; or it has deleted a record
-// to which a restored one refers. The error is also a *ConflictError if nothing is
-// left to undo. It wraps ErrGone if the values are not kept. It is a *FaultError that
-// wraps ErrShape, with a pointer into only, if that names something that the edit has not
-// changed, or if rev is not an edit.
+// Undo does not validate the values, because the database had them before. The error is a
+// *ConflictError if nothing is left to undo, or if another change since rev is in the way:
+// the change has changed the same element; it has taken a unique value of a restored record;
+// it has made a record refer to a record that Undo would delete; or it has deleted a record to
+// which a restored record refers. The error wraps ErrGone if the values are not retained. It is
+// a *FaultError that wraps ErrShape, with a pointer into only, if the edit has not changed an
+// element in only, or if rev is not an edit.
 //
-// A restored record returns to its place; in a collection of more than maxEditSize bytes
-// it becomes the last. If an update has moved records, the collection gets its order back;
-// the error is a *ConflictError if they were moved again.
+// A restored record returns to its position. In a collection of more than maxEditSize bytes, the
+// record becomes the last. If an update has moved records, Undo restores the order of the
+// collection, unless the records were moved again, which is a conflict.
 func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
-	var r *Revision
-	var err error
-	byHand := tx.edits.find(rev)
-	if byHand != nil {
-		r, err = tx.selectChanges(byHand, only)
-	} else if r, err = tx.history.undoable(rev); err == nil && len(only) > 0 {
-		err = refusePatch("", "only an edit by hand can be undone in part, and this revision is not one")
-	}
+	r, isEdit, err := tx.revisionToUndo(rev, only)
 	if err != nil {
 		return nil, nil, err
 	}
 	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
 	changes := make([]Change, len(r.Changes))
 	for i, ch := range r.Changes {
-		changes[i] = Change{Collection: ch.Collection, ID: ch.ID, Op: opposite[ch.Op], Before: ch.After, After: ch.Before, was: ch.is, is: ch.was}
+		ch.Op = opposite[ch.Op]
+		ch.Before, ch.After = ch.After, ch.Before
+		ch.was, ch.is = ch.is, ch.was
+		changes[i] = ch
 	}
+
 	conflict := &ConflictError{Detail: "Other changes were made since. Nothing was undone."}
 	for _, ch := range changes {
 		if !sameElement(r.After.byName[ch.Collection], tx.snap.byName[ch.Collection], ch.ID) {
-			conflict.Changed = append(conflict.Changed, Conflict{Collection: ch.Collection, ID: ch.ID})
+			conflict.add(ch.element())
 		}
 	}
 	moved := make(map[string]bool) // collections whose order r has changed
 	for _, c := range r.After.list {
-		if before := r.Before.byName[c.name]; byHand == nil && !sameOrder(before, c) {
-			moved[c.name] = true
-			if now := tx.snap.byName[c.name]; !now.isArray() || !sameOrder(c, now) {
-				conflict.Changed = append(conflict.Changed, Conflict{Collection: c.name})
-			}
+		if isEdit || sameOrder(r.Before.byName[c.name], c) {
+			continue
+		}
+		moved[c.name] = true
+		if now := tx.snap.byName[c.name]; !now.isArray() || !sameOrder(c, now) {
+			conflict.add(element{collection: c.name})
 		}
 	}
 	if conflict.Changed != nil {
 		return nil, nil, conflict
 	}
+
 	tx.restore()
 	tx.undoes = r.Rev
-	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
-	restored := tx.copyFrom(r.Before, changes)
-	for _, c := range r.Before.list {
-		if now := tx.snap.byName[c.name]; restored[c.name] && now.size <= maxEditSize || moved[c.name] {
-			tx.reorder(now, was[c.name], c, since)
-		}
-	}
+	tx.restoreFrom(r.Before, changes, func(c *collection, created bool) bool {
+		return created && tx.snap.byName[c.name].size <= maxEditSize || moved[c.name]
+	})
 	for _, ch := range changes {
 		for _, at := range tx.related(ch) {
 			if !bytes.Equal(r.Before.valueAt(at), tx.snap.valueAt(at)) {
-				conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+				conflict.add(at)
 			}
 		}
 	}
@@ -91,15 +83,42 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	return r, changes, nil
 }
 
-// selectChanges returns an edit with the changes that only names, or with all if it is
-// empty, without those that are reverted already.
-func (tx *Tx) selectChanges(e *keptEdit, only []Change) (*Revision, error) {
+// restoreFrom makes changes that lead to elements of an earlier state. Then it restores the order
+// of the collections for which reorder reports true. The argument created of reorder says whether
+// the changes have created records.
+func (tx *Tx) restoreFrom(to *Snapshot, changes []Change, reorder func(c *collection, created bool) bool) {
+	was := maps.Clone(tx.snap.byName)
+	since := len(tx.changes)
+	created := tx.copyFrom(to, changes)
+	for _, c := range to.list {
+		if reorder(c, created[c.name]) {
+			tx.reorder(tx.snap.byName[c.name], was[c.name], c, since)
+		}
+	}
+}
+
+// revisionToUndo returns the revision that Undo reverts, and whether it is an external edit.
+func (tx *Tx) revisionToUndo(rev storage.Rev, only []Change) (r *Revision, isEdit bool, err error) {
+	if e := tx.edits.find(rev); e != nil {
+		r, err = tx.selectChanges(e, only)
+		return r, true, err
+	}
+	r, err = tx.history.undoable(rev)
+	if err == nil && len(only) > 0 {
+		err = refusePatch("", "only an edit by hand can be undone in part, and this revision is not one")
+	}
+	return r, false, err
+}
+
+// selectChanges returns the changes of an edit that are in only, or all changes if only is empty,
+// without the changes that are reverted already.
+func (tx *Tx) selectChanges(e *retainedEdit, only []Change) (*Revision, error) {
 	r := &Revision{Rev: e.rev, Before: e.before, After: e.after}
 	name := func(ch Change) element {
 		if storage.IsPositionKey(ch.ID) {
 			return element{collection: ch.Collection}
 		}
-		return element{ch.Collection, ch.ID}
+		return ch.element()
 	}
 	found := make(map[element]bool, len(only))
 	for _, ch := range only {
@@ -128,31 +147,18 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	undone := make(map[storage.Rev]bool)
-	for i := len(h.revisions); i > 0; {
-		end := i
-		for i--; i > 0 && h.revisions[i-1].Rev == h.revisions[i].Rev; i-- {
-		}
-		updates := h.revisions[i:end]
-		r, undo, changed, large := updates[0], true, false, false
+	for end := len(h.revisions); end > 0; {
+		updates := lastCommit(h.revisions[:end])
+		end -= len(updates)
 		for _, u := range updates {
 			if !undone[u.Rev] {
 				undone[u.Undoes] = true // an undo that is undone has no effect
 			}
-			undo = undo && u.Undoes != 0
-			changed = changed || len(u.Changes) > 0 || u.Counts != nil
-			large = large || u.Counts != nil || u.Rev == h.from // the others of its commit are gone
 		}
-		switch {
-		case rev != 0 && r.Rev != rev, rev == 0 && (r.Origin != FromAPI || undo || undone[r.Rev] || !changed):
-			continue
-		case r.Origin == FromFile && !changed:
-			return nil, &ConflictError{Detail: "This edit changed no value, so there is nothing to undo."}
-		case r.Origin == FromFile:
-			return nil, fmt.Errorf("the edit is not kept: %w", ErrGone)
-		case large:
-			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
+		r := updates[0]
+		if r.Rev == rev || rev == 0 && r.Origin == FromAPI && !undone[r.Rev] && isChange(updates) {
+			return h.revertibleLocked(updates)
 		}
-		return merge(updates), nil
 	}
 	if rev == 0 {
 		return nil, &ConflictError{Detail: "There is no change to undo."}
@@ -160,17 +166,49 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 	return nil, ErrGone
 }
 
-// merge returns the revision of all updates of one commit.
-func merge(updates []*Revision) *Revision {
-	first, last := updates[0], updates[len(updates)-1]
-	if first == last {
-		return first
+// lastCommit returns the revisions of the last commit in a list. They have the same Rev.
+func lastCommit(revisions []*Revision) []*Revision {
+	start := len(revisions) - 1
+	for start > 0 && revisions[start-1].Rev == revisions[start].Rev {
+		start--
 	}
-	return &Revision{Rev: last.Rev, Before: first.Before, After: last.After, Changes: first.Before.difference(last.After).changes}
+	return revisions[start:]
 }
 
-// sameElement reports whether the element with that key, or with an empty key
-// the whole field, is the same in two states of a top-level field.
+// isChange reports whether the updates of a commit changed a value, and not all are undos.
+func isChange(updates []*Revision) bool {
+	isNoUndo := func(u *Revision) bool { return u.Undoes == 0 }
+	return slices.ContainsFunc(updates, (*Revision).changedValues) && slices.ContainsFunc(updates, isNoUndo)
+}
+
+// revertibleLocked returns the revision of a commit, or an error if its values are not retained.
+func (h *history) revertibleLocked(updates []*Revision) (*Revision, error) {
+	if updates[0].Origin == FromFile {
+		if slices.ContainsFunc(updates, (*Revision).changedValues) {
+			return nil, fmt.Errorf("the edit is not kept: %w", ErrGone)
+		}
+		return nil, &ConflictError{Detail: "This edit changed no value, so there is nothing to undo."}
+	}
+	for _, u := range updates {
+		if u.Counts != nil || u.Rev == h.from { // after from, the history may lack updates of the commit
+			return nil, fmt.Errorf("the revision was too large: %w", ErrGone)
+		}
+	}
+	return merge(updates), nil
+}
+
+// merge returns a revision for all updates of a commit.
+func merge(updates []*Revision) *Revision {
+	if len(updates) == 1 {
+		return updates[0]
+	}
+	before := updates[0].Before
+	last := updates[len(updates)-1]
+	return &Revision{Rev: last.Rev, Before: before, After: last.After, Changes: before.difference(last.After).changes}
+}
+
+// sameElement reports whether the element with that key is the same in two states of a top-level
+// field. An empty key stands for the whole field.
 func sameElement(a, b *collection, key string) bool {
 	if key == "" {
 		return a == b || new(difference).member(a, b)
@@ -196,9 +234,9 @@ func sameOrder(a, b *collection) bool {
 	return true
 }
 
-// related returns the records that the rules relate to a changed one. Of a restored
-// record these are the holders of its unique values and the records that it refers
-// to, of a deleted record those that refer to it.
+// related returns the records that the rules relate to a changed record. For a restored record,
+// related returns the holders of the record's unique values and the records to which it refers.
+// For a deleted record, related returns the records that refer to it.
 func (tx *Tx) related(ch Change) (related []element) {
 	if ch.ID == "" {
 		return nil
@@ -236,20 +274,19 @@ func (tx *Tx) related(ch Change) (related []element) {
 // returns the changes. The values are not validated.
 func (tx *Tx) Reset(to *Snapshot) []Change {
 	tx.restore()
-	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool { return ch.Collection == "$schema" || ch.isOrder() })
-	was, since := maps.Clone(tx.snap.byName), len(tx.changes)
-	tx.copyFrom(to, changes)
-	for _, c := range to.list {
-		if now := tx.snap.byName[c.name]; c.isArray() && now != c && now.size <= maxEditSize {
-			tx.reorder(now, was[c.name], c, since)
-		}
-	}
+	changes := slices.DeleteFunc(tx.snap.difference(to).changes, func(ch Change) bool {
+		return ch.Collection == "$schema" || ch.isOrder()
+	})
+	tx.restoreFrom(to, changes, func(c *collection, _ bool) bool {
+		now := tx.snap.byName[c.name]
+		return c.isArray() && now != c && now.size <= maxEditSize
+	})
 	return changes
 }
 
-// Preview runs fn as Update would, on the latest snapshot, and returns the state to which
-// it leads, with the revision of that snapshot. It stores nothing, and the ids that it
-// makes are not used up.
+// Preview runs fn as Update would, on the latest snapshot, and returns the resulting state, with
+// the revision of that snapshot. Preview stores nothing, and later updates may make the same ids
+// again.
 func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
 	base, err := db.Fresh(ctx)
 	if err != nil {

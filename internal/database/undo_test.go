@@ -131,7 +131,7 @@ func (m *undoModel) checkHeld() {
 		}
 		lost += s.difference(next).lost
 	}
-	if bound := heldBySnapshots(kept, m.db.history.replacedSize()); bound < lost {
+	if bound := pinnedBytes(kept, m.db.history.replacedSize()); bound < lost {
 		m.Errorf("the snapshots hold %d bytes, more than %d", lost, bound)
 	}
 	for _, c := range now.list {
