@@ -45,12 +45,12 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 		var invalid, used []schema.Fault
 		switch {
 		case ch.ID != "":
-			invalid = rules.For(true).Check(ch.Before, ch.After, s.names)
+			invalid = rules.ForRecord().Check(ch.Before, ch.After, s.names)
 			used = tx.taken(c, ch.After, ch.ID, s.names)
 		case c.isArray():
 			invalid = rules.CheckType(jsontext.Value("[]"))
 		default:
-			invalid = append(rules.CheckType(c.value), rules.For(false).Check(ch.Before, c.value, s.names)...)
+			invalid = append(rules.CheckType(c.value), rules.ForObject().Check(ch.Before, c.value, s.names)...)
 		}
 		for _, f := range invalid {
 			faults = append(faults, s.translate(f))

@@ -257,7 +257,7 @@ func refused(detail string) error {
 // setNull removes the deleted id from the reference of one record.
 func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) error {
 	value := tx.stamp(child, r.Value, without(r.Value, ref.Member, id))
-	if faults := tx.snap.schema.Member(child).For(true).Check(r.Value, value, []string{ref.Member}); len(faults) > 0 {
+	if faults := tx.snap.schema.Member(child).ForRecord().Check(r.Value, value, []string{ref.Member}); len(faults) > 0 {
 		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.Member, describe(child, r), faults[0].Detail))
 	}
 	c, err := tx.array(child)

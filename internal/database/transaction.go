@@ -396,7 +396,7 @@ func (tx *Tx) setField(name string, value jsontext.Value) error {
 		value = rawjson.Merge(before, tx.stamp(name, before, value), "")
 	}
 	faults = append(faults, rules.CheckType(value)...)
-	faults = append(faults, rules.For(false).Check(before, value, nil)...)
+	faults = append(faults, rules.ForObject().Check(before, value, nil)...)
 	if err := faultError(faults, nil, sent); err != nil {
 		return err
 	}
@@ -493,12 +493,12 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 	now := tx.snap.byName[op.to]
 	rules := tx.snap.schema.Member(op.to)
 	if !now.isArray() {
-		faults := append(rules.CheckType(now.value), rules.For(false).Check(now.value, now.value, nil)...)
+		faults := append(rules.CheckType(now.value), rules.ForObject().Check(now.value, now.value, nil)...)
 		return placed(faultError(faults, nil, nil), func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
 	}
 	faults := rules.CheckType(jsontext.Value("[]"))
 	for _, r := range now.recordList() {
-		found := append(rules.For(true).Check(r.Value, r.Value, nil), tx.taken(now, r.Value, r.ID, nil)...)
+		found := append(rules.ForRecord().Check(r.Value, r.Value, nil), tx.taken(now, r.Value, r.ID, nil)...)
 		for _, f := range found {
 			faults = append(faults, inRecord(f, "/to", describe(op.to, r)))
 		}

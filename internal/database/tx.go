@@ -188,7 +188,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	}
 	value, id, invalid, taken := tx.withID(collection, c.ids, value, rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
-	faults = append(append(faults, invalid...), rules.For(true).Check(nil, value, nil)...)
+	faults = append(append(faults, invalid...), rules.ForRecord().Check(nil, value, nil)...)
 	taken = append(taken, tx.taken(c, value, id, nil)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
@@ -234,7 +234,11 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 // if names is nil. Setting the text that is stored already is not a change.
 func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
 	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
-	faults = append(faults, tx.snap.schema.Member(name).For(old.ID != "").Check(old.Value, value, names)...)
+	rules := tx.snap.schema.Member(name).ForObject()
+	if old.ID != "" {
+		rules = tx.snap.schema.Member(name).ForRecord()
+	}
+	faults = append(faults, rules.Check(old.Value, value, names)...)
 	if old.ID == "" {
 		if err := faultError(faults, nil, sent); err != nil {
 			return nil, err

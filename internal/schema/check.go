@@ -16,46 +16,63 @@ import (
 // The functions of this file check one record or object. Values are compact and
 // free of aliases. Faults are sorted by pointer.
 
-// maxFaults limits the faults that are reported for one body.
+// maxFaults is the maximum number of faults in the response to one request.
 const maxFaults = 100
 
-// most returns the first maxFaults faults and the number of the others.
-func most(faults []Fault) []Fault {
-	if len(faults) <= maxFaults {
+// limitFaults returns the first maxFaults faults, and the number of the others as a fault.
+func limitFaults(faults []Fault) []Fault {
+	more := len(faults) - maxFaults
+	if more <= 0 {
 		return faults
 	}
-	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", len(faults)-maxFaults)})
+	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", more)})
 }
 
-// For returns the rules for a collection or, if array is false, for another field: none
-// if they are for the other.
-func (r *Rules) For(array bool) *Rules {
-	if r.Array != array {
+// ForRecord returns r, or no rules if r does not describe a collection.
+func (r *Rules) ForRecord() *Rules {
+	if r.Array {
+		return r
+	}
+	return noRules
+}
+
+// ForObject returns r, or no rules if r describes a collection.
+func (r *Rules) ForObject() *Rules {
+	if r.Array {
 		return noRules
 	}
 	return r
 }
 
-// Check returns what is wrong with after, a record or a singular resource that replaces
-// before; nil means that it is new. If sent is not nil, only these fields were sent, and
-// the other faults that before had already are left out.
+// Check returns the faults of after, a record or a singular resource that replaces before, or is
+// new if before is nil. If sent is not nil, it lists the changed fields: Check leaves out faults
+// of other fields that before already had.
 func (r *Rules) Check(before, after jsontext.Value, sent []string) []Fault {
 	found := r.find(after, true)
 	if before == nil {
-		for _, name := range r.RequiredOnCreate {
-			missing := func(f ruleFault) bool { return f.Pointer == rawjson.Pointer(name) }
-			if _, ok := rawjson.Member(after, name); !ok && !slices.ContainsFunc(found, missing) {
-				found = append(found, ruleFault{Fault{Pointer: rawjson.Pointer(name), Detail: name + " is required in a new record" + example(r.shape.members[name].parts[0])}, ""})
-			}
-		}
+		found = r.requireOnCreate(after, found)
 	} else if sent != nil {
-		found = r.caused(found, before, sent)
+		found = r.newFaults(found, before, sent)
 	}
-	return most(r.withoutOwn(before, after, tidy(found)))
+	return limitFaults(r.withoutOwn(before, after, tidy(found)))
 }
 
-// find returns everything that is wrong with a record: a stored one, or with sent
-// one in a body.
+// requireOnCreate adds the missing fields of a new record (x-required-on-create).
+func (r *Rules) requireOnCreate(value jsontext.Value, found []ruleFault) []ruleFault {
+	for _, name := range r.RequiredOnCreate {
+		pointer := rawjson.Pointer(name)
+		_, present := rawjson.Member(value, name)
+		if present || slices.ContainsFunc(found, func(f ruleFault) bool { return f.Pointer == pointer }) {
+			continue
+		}
+		detail := name + " is required in a new record" + example(r.shape.members[name].parts[0])
+		found = append(found, ruleFault{Fault{Pointer: pointer, Detail: detail}, ""})
+	}
+	return found
+}
+
+// find returns all faults of a record. Only a stored record, not a sent one, may have
+// historic values.
 func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
 	var found []ruleFault
 	for _, sch := range r.record {
@@ -64,9 +81,9 @@ func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
 	return r.shape.find(value, "", sent && r.historic, found)
 }
 
-// caused returns the faults in the fields that were sent, and others that before does not
-// have: changing one field may break a rule over several.
-func (r *Rules) caused(found []ruleFault, before jsontext.Value, sent []string) []ruleFault {
+// newFaults returns the faults of the sent fields, and the faults of other fields that before
+// does not have: a change of one field may break a rule over several fields.
+func (r *Rules) newFaults(found []ruleFault, before jsontext.Value, sent []string) []ruleFault {
 	names := make(map[string]bool)
 	for _, name := range sent {
 		names[cmp.Or(r.Aliases[name], name)] = true
@@ -86,8 +103,7 @@ func (r *Rules) caused(found []ruleFault, before jsontext.Value, sent []string) 
 	return slices.DeleteFunc(found, func(f ruleFault) bool { return !isSent(f) && old[broken{f.Pointer, f.rule}] })
 }
 
-// withoutOwn drops the faults of an id that the service makes, and of times (x-now)
-// that are as before.
+// withoutOwn drops the faults of ids that the service makes, and of unchanged times (x-now).
 func (r *Rules) withoutOwn(before, after jsontext.Value, faults []Fault) []Fault {
 	return slices.DeleteFunc(faults, func(f Fault) bool {
 		t := rawjson.SplitPointer(f.Pointer)
@@ -101,13 +117,14 @@ func (r *Rules) withoutOwn(before, after jsontext.Value, faults []Fault) []Fault
 }
 
 // Respelled returns the other pointers that the value at pointer may have in the
-// file, which may use aliases.
+// file, because of aliases.
 func (s *Schema) Respelled(pointer string) []string {
 	t := rawjson.SplitPointer(pointer)
 	if len(t) == 0 {
 		return nil
 	}
-	r, member := s.Member(t[0]), 1
+	r := s.Member(t[0])
+	member := 1 // index in t of the name of a field
 	if r.Array {
 		member = 2
 	}
@@ -126,11 +143,11 @@ func (s *Schema) Respelled(pointer string) []string {
 	return all
 }
 
-// declaration is the name of the top-level field that names the file of the schema. It is for
-// editors and for pickup, so no rule judges it.
+// declaration is the top-level field with the name of the schema file. Editors and pickup use
+// it, and no rule applies to it.
 const declaration = "$schema"
 
-// CheckNames returns what is wrong with the names of a database's top-level fields.
+// CheckNames returns the faults in the names of the top-level fields of a database.
 func (s *Schema) CheckNames(names []string) []Fault {
 	if s == nil {
 		return nil
@@ -148,7 +165,8 @@ func (s *Schema) CheckNames(names []string) []Fault {
 			continue
 		}
 		if near := spell.NearName(name, s.names); near != "" {
-			faults = append(faults, Fault{Pointer: rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not known"}.meaning(near, near))
+			f := Fault{Pointer: rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not known"}
+			faults = append(faults, f.meaning(near, near))
 		}
 	}
 	return faults
@@ -157,23 +175,24 @@ func (s *Schema) CheckNames(names []string) []Fault {
 // Whole reports whether the root has rules over several fields, which
 // CheckWhole applies.
 func (s *Schema) Whole() bool {
-	return s != nil && slices.ContainsFunc(s.shape.parts, func(part *jsonschema.Schema) bool { return !extrasOf(part).bare })
+	hasRules := func(part *jsonschema.Schema) bool { return !extensionsOf(part).bare }
+	return s != nil && slices.ContainsFunc(s.shape.parts, hasRules)
 }
 
-// CheckWhole returns what is wrong with a whole database, by the keywords of
-// JSON Schema alone.
+// CheckWhole returns the faults of a whole database by the keywords of JSON Schema alone.
 func (s *Schema) CheckWhole(database jsontext.Value) []Fault {
 	if _, ok := rawjson.Member(database, declaration); ok {
 		database = rawjson.MergePatch(database, jsontext.Value(`{"`+declaration+`":null}`))
 	}
 	faults := tidy(s.at.find(s.root, database))
-	return slices.DeleteFunc(faults, func(f Fault) bool { return f.Pointer == "/"+declaration }) // that it is required
+	// The schema may require the declaration.
+	return slices.DeleteFunc(faults, func(f Fault) bool { return f.Pointer == "/"+declaration })
 }
 
-// Apart reports whether the rules of a list concern its elements alone.
+// Apart reports whether there are rules for the elements of a list, but none for the list.
 func (r *Rules) Apart() bool { return r.Array && r.plain }
 
-// CheckMember returns what is wrong with a top-level field as a whole.
+// CheckMember returns the faults of a top-level field as a whole.
 func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 	if r.whole == nil {
 		return nil
@@ -181,9 +200,9 @@ func (r *Rules) CheckMember(value jsontext.Value) []Fault {
 	return tidy(r.at.find(r.whole, value))
 }
 
-// CheckRecord returns what is wrong with a stored record or singular resource,
-// apart from uniqueness and references. With validated the validator has checked it
-// already, and only the rules of pickup are applied.
+// CheckRecord returns the faults of a stored record or singular resource, except for uniqueness
+// and references. If validated is set, the caller has checked the keywords of JSON Schema, and
+// CheckRecord applies only the rules of pickup.
 func (r *Rules) CheckRecord(value jsontext.Value, validated bool) []Fault {
 	_, _, faults := r.Canonical(value)
 	if validated {
@@ -200,9 +219,9 @@ func (r *Rules) CheckType(value jsontext.Value) []Fault {
 		return nil
 	}
 	if kind == '[' {
-		value = jsontext.Value("[]") // its elements do not matter
+		value = jsontext.Value("[]") // the elements do not matter
 	}
-	return most(r.CheckMember(value))
+	return limitFaults(r.CheckMember(value))
 }
 
 // Knows reports whether the rules describe the value at a path of a record.

@@ -16,15 +16,15 @@ import (
 )
 
 // Compile compiles the rules in data, the contents of file. The error is an
-// *Error with the line and column of the mistake. References may refer to data
-// alone: no other file is read, and nothing is fetched.
+// *Error with the line and column of the mistake. References must stay within data:
+// Compile reads no other file, and fetches nothing.
 func Compile(file string, data []byte) (*Schema, error) {
 	c := &compilation{file: file, data: data, base: "file:///" + url.PathEscape(filepath.Base(file))}
 	if err := c.parse(); err != nil {
 		return nil, err
 	}
-	// The first pass checks the schema against its whole meta-schema. A compiler
-	// with a vocabulary of its own, as in the second, omits the part of the
+	// The first pass checks the schema against the whole meta-schema. A compiler
+	// with another vocabulary, as in the second pass, omits the part of the
 	// meta-schema that describes annotations such as readOnly and examples.
 	if _, err := c.compile(nil); err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func Compile(file string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
-// maxDepth is how many arrays and objects a schema may nest: the limit of package jsontext.
+// maxDepth is the maximum nesting of arrays and objects in a schema: the limit of package jsontext.
 const maxDepth = 10_000
 
-// A compilation turns a file into a schema or into its first mistake.
+// A compilation turns a file into a schema, or finds the first mistake.
 type compilation struct {
 	file string
 	data []byte
-	base string // the URL of the file: references to its name lead to itself
+	base string // the URL of the file, for references to the file name
 }
 
 // parse checks that the file is one JSON object (or true or false).
@@ -66,7 +66,7 @@ func (c *compilation) parse() error {
 	}
 }
 
-// compile runs the compiler. If at is not nil it reads the extension keywords
+// compile runs the compiler. If at is not nil, compile reads the extension keywords
 // and adds each schema to at.
 func (c *compilation) compile(at locations) (root *jsonschema.Schema, err error) {
 	compiler := jsonschema.NewCompiler()
@@ -109,9 +109,11 @@ func (c *compilation) explain(err error) error {
 			return u != "" && strings.HasSuffix(file, u)
 		})
 		if strings.HasSuffix(at, "/$schema") {
-			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s", rawjson.Shorten(ref), jsonschema.Draft2020)
+			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s",
+				rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
-		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name", rawjson.Shorten(ref))
+		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name",
+			rawjson.Shorten(ref))
 	case *jsonschema.JSONPointerNotFoundError:
 		return c.badReference(e.URL, "%q refers to nothing: the file has no such value")
 	case *jsonschema.AnchorNotFoundError:
@@ -134,7 +136,7 @@ func (c *compilation) badReference(url, format string) error {
 	return c.broken(at, format, rawjson.Shorten(ref))
 }
 
-// explainMeta returns the first fault of the file under its meta-schema.
+// explainMeta returns the first fault of the file by the meta-schema.
 func (c *compilation) explainMeta(err *jsonschema.SchemaValidationError) error {
 	within := fragment(err.URL)
 	invalid, ok := err.Err.(*jsonschema.ValidationError)
@@ -171,7 +173,8 @@ func (c *compilation) broken(pointer, format string, args ...any) error {
 
 func (c *compilation) brokenAt(offset int, format string, args ...any) error {
 	line, column := rawjson.LineColumn(c.data, offset)
-	return &Error{File: c.file, Line: line, Column: column, Reason: fmt.Sprintf(format, args...), Excerpt: rawjson.ExcerptAt(c.data, offset)}
+	reason := fmt.Sprintf(format, args...)
+	return &Error{File: c.file, Line: line, Column: column, Reason: reason, Excerpt: rawjson.ExcerptAt(c.data, offset)}
 }
 
 // fragment returns the fragment of a URL, unescaped.

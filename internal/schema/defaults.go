@@ -8,20 +8,22 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// WithDefaults returns a new record, compact and free of aliases, with the fields
-// that it lacks and that have a default, at every depth. Objects that are missing are
-// not made for the defaults of their fields, and defaults in branches such as anyOf
-// do not count. The id and times (x-now) get no default: the service has values.
+// WithDefaults returns a new record, compact and free of aliases, with the defaults of missing
+// fields, at every depth. WithDefaults does not make missing objects, and ignores defaults in
+// branches such as anyOf. The id and times (x-now) get no default, because the service sets
+// these fields.
 func (r *Rules) WithDefaults(value jsontext.Value) jsontext.Value {
 	if r.certain == nil {
 		return value
 	}
 	s := *r.certain
-	s.defaults = slices.DeleteFunc(slices.Clone(s.defaults), func(name string) bool { return name == r.idMember() || r.isStamp(name) })
+	s.defaults = slices.DeleteFunc(slices.Clone(s.defaults), func(name string) bool {
+		return name == r.idMember() || r.isStamp(name)
+	})
 	return s.appendFilled(make([]byte, 0, len(value)), value)
 }
 
-// value returns the default of the value itself, nil if there is none.
+// value returns the default of the value, or nil.
 func (s *shape) value() *any {
 	for _, part := range s.parts {
 		if part.Default != nil {
@@ -31,16 +33,19 @@ func (s *shape) value() *any {
 	return nil
 }
 
-// appendFilled appends a value with the defaults that it lacks.
+// appendFilled appends a value with the defaults of missing fields.
 func (s *shape) appendFilled(out []byte, value jsontext.Value) []byte {
-	switch kind := value.Kind(); {
-	case s != nil && kind == '[':
+	if s == nil {
+		return append(out, value...)
+	}
+	switch value.Kind() {
+	case '[':
 		out = append(out, '[')
 		for e := range rawjson.Elements(value) {
 			out = s.items.appendFilled(rawjson.AppendComma(out), e)
 		}
 		return append(out, ']')
-	case s != nil && kind == '{':
+	case '{':
 		has := make(map[string]bool)
 		out = append(out, '{')
 		for quoted, e := range rawjson.Members(value) {

@@ -12,40 +12,42 @@ import (
 )
 
 // extensionKeywords are the keywords that pickup adds to JSON Schema.
-var extensionKeywords = []string{"x-alias", "x-historic", "x-id", "x-id-field", "x-now", "x-ref", "x-required-on-create", "x-unique"}
+var extensionKeywords = []string{
+	"x-alias", "x-historic", "x-id", "x-id-field", "x-now", "x-ref", "x-required-on-create", "x-unique",
+}
 
-// extras are the values of the extension keywords in one schema. The compiler
-// keeps them with it.
-type extras struct {
+// extensions are the values of the extension keywords in one schema. The compiler attaches the
+// extensions to the compiled schema.
+type extensions struct {
 	pointer  string // of the schema, in the file
 	roles    role   // set by readRules
 	alias    []string
 	onCreate []string
 	ref      string
 	onDelete OnDelete
-	must     bool            // exist
+	must     bool            // the referenced record must exist
 	historic map[string]bool // identity keys
 	now      string
 	unique   bool
 	idKind   string
 	idMember string
-	bare     bool // there are no keywords but annotations, type, items, required and references
+	bare     bool // there are only annotations, type, items, required and references
 }
 
-// Validate does nothing: what extension keywords mean depends on the request.
-func (*extras) Validate(*jsonschema.ValidatorContext, any) {}
+// Validate does nothing: the meaning of extension keywords depends on the request.
+func (*extensions) Validate(*jsonschema.ValidatorContext, any) {}
 
-// extrasOf returns the extras of a compiled schema.
-func extrasOf(sch *jsonschema.Schema) *extras {
+// extensionsOf returns the extensions of a compiled schema.
+func extensionsOf(sch *jsonschema.Schema) *extensions {
 	for _, ext := range sch.Extensions {
-		if x, ok := ext.(*extras); ok {
+		if x, ok := ext.(*extensions); ok {
 			return x
 		}
 	}
-	return &extras{bare: true}
+	return &extensions{bare: true}
 }
 
-// A schemaMistake is what is wrong with a schema, and where in its file.
+// A schemaMistake is a mistake at a pointer into the schema file.
 type schemaMistake struct{ pointer, reason string }
 
 func (m *schemaMistake) Error() string { return m.pointer + ": " + m.reason }
@@ -53,15 +55,15 @@ func (m *schemaMistake) Error() string { return m.pointer + ": " + m.reason }
 // locations maps the Location of a schema, which faults carry, to the schema.
 type locations map[string]*jsonschema.Schema
 
-// vocabulary returns the vocabulary of the extension keywords. Compiling with it
-// adds each schema to l.
+// vocabulary returns the vocabulary of the extension keywords. A compilation with this
+// vocabulary adds each schema to l.
 func (l locations) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "urn:pickup:members",
 		Compile: func(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 			sch := ctx.Enqueue(nil) // the schema that is being compiled
 			l[sch.Location] = sch
-			x, err := readExtras(fragment(sch.Location), obj)
+			x, err := readExtensions(fragment(sch.Location), obj)
 			if err != nil {
 				return nil, err
 			}
@@ -70,20 +72,23 @@ func (l locations) vocabulary() *jsonschema.Vocabulary {
 	}
 }
 
-// endless returns a schema that refers to itself for the same value, so that
-// validation would not end, or nil.
+// endless returns a schema whose validation would never end, because the schema refers to
+// itself for the same value, or nil.
 func (l locations) endless() *jsonschema.Schema {
 	done := make(map[*jsonschema.Schema]bool) // false while the schema is being visited
 	var visit func(list ...*jsonschema.Schema) *jsonschema.Schema
 	visit = func(list ...*jsonschema.Schema) *jsonschema.Schema {
 		for _, sch := range list {
-			if finished, seen := done[sch]; sch == nil || finished {
+			finished, seen := done[sch]
+			if sch == nil || finished {
 				continue
-			} else if seen {
+			}
+			if seen {
 				return sch
 			}
 			done[sch] = false
-			if found := visit(slices.Concat([]*jsonschema.Schema{sch.Ref, sch.Not, sch.If, sch.Then, sch.Else}, sch.AllOf, sch.AnyOf, sch.OneOf)...); found != nil {
+			single := []*jsonschema.Schema{sch.Ref, sch.Not, sch.If, sch.Then, sch.Else}
+			if found := visit(slices.Concat(single, sch.AllOf, sch.AnyOf, sch.OneOf)...); found != nil {
 				return found
 			}
 			done[sch] = true
@@ -98,10 +103,10 @@ func (l locations) endless() *jsonschema.Schema {
 	return nil
 }
 
-// readExtras reads the extension keywords of the schema at pointer.
-func readExtras(pointer string, obj map[string]any) (*extras, error) {
-	x := &extras{pointer: pointer, bare: true}
-	for _, name := range slices.Sorted(maps.Keys(obj)) { // reports the same one of two mistakes every time
+// readExtensions reads the extension keywords of the schema at pointer.
+func readExtensions(pointer string, obj map[string]any) (*extensions, error) {
+	x := &extensions{pointer: pointer, bare: true}
+	for _, name := range slices.Sorted(maps.Keys(obj)) { // of two mistakes, report always the same
 		ok, want := true, ""
 		switch v := obj[name]; name {
 		case "x-unique":
@@ -109,7 +114,9 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 			want = "true or false"
 		case "x-ref":
 			ok = x.reference(v)
-			want = `the name of a collection, such as "drivers", or {"collection":"drivers","must-exist":true,"on-delete":"restrict"}, where cascade and set-null are possible too`
+			want = `the name of a collection, such as "drivers", or ` +
+				`{"collection":"drivers","must-exist":true,"on-delete":"restrict"}; ` +
+				`on-delete is "restrict", "cascade" or "set-null"`
 		case "x-alias":
 			x.alias, ok = stringList(v)
 			want = `a list of names, such as ["driverID"]`
@@ -119,8 +126,9 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		case "x-required-on-create":
 			x.onCreate, ok = stringList(v)
 			want = `a list of field names, such as ["title"]`
-		case "type", "properties", "items", "required", "$ref", "allOf", "title", "description", "examples", "default",
-			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "readOnly", "writeOnly", "deprecated":
+		case "type", "properties", "items", "required", "$ref", "allOf",
+			"title", "description", "examples", "default", "readOnly", "writeOnly", "deprecated",
+			"$schema", "$id", "$anchor", "$comment", "$defs", "definitions":
 		case "x-id":
 			x.idKind, ok = v.(string)
 			ok = ok && slices.Contains(idKinds, x.idKind)
@@ -136,12 +144,13 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 		default:
 			near := spell.NearName(name, extensionKeywords)
 			if strings.HasPrefix(name, "x-") {
-				near = spell.Nearest(name, extensionKeywords) // a misspelled rule would be ignored
+				near = spell.Nearest(name, extensionKeywords) // a misspelled rule would have no effect
 			} else {
 				x.bare = false
 			}
 			if near != "" {
-				return nil, &schemaMistake{pointer + "/" + name, fmt.Sprintf("%s is not a keyword; did you mean %s?", name, near)}
+				reason := fmt.Sprintf("%s is not a keyword; did you mean %s?", name, near)
+				return nil, &schemaMistake{pointer + "/" + name, reason}
 			}
 		}
 		if !ok {
@@ -152,7 +161,7 @@ func readExtras(pointer string, obj map[string]any) (*extras, error) {
 }
 
 // reference reads the value of x-ref.
-func (x *extras) reference(v any) (ok bool) {
+func (x *extensions) reference(v any) (ok bool) {
 	x.ref, ok = v.(string)
 	if ok {
 		return true
@@ -178,8 +187,8 @@ func (x *extras) reference(v any) (ok bool) {
 }
 
 // readHistoric reads the value of x-historic: some values of the enum, but not
-// all, because a request must be able to send one.
-func (x *extras) readHistoric(v, enum any) bool {
+// all, because requests need an allowed value.
+func (x *extensions) readHistoric(v, enum any) bool {
 	values, _ := v.([]any)
 	allowed, _ := enum.([]any)
 	known := make(map[string]bool)
@@ -193,17 +202,17 @@ func (x *extras) readHistoric(v, enum any) bool {
 	}
 	x.historic = make(map[string]bool)
 	for _, e := range values {
-		if key := plainKey(e); known[key] {
-			x.historic[key] = true
-		} else {
+		key := plainKey(e)
+		if !known[key] {
 			return false
 		}
+		x.historic[key] = true
 	}
 	return len(x.historic) > 0 && len(x.historic) < len(known)
 }
 
 // current returns the values of an enum that are not historic.
-func (x *extras) current(enum []any) []any {
+func (x *extensions) current(enum []any) []any {
 	return slices.DeleteFunc(slices.Clone(enum), func(v any) bool { return x.historic[plainKey(v)] })
 }
 
@@ -211,7 +220,8 @@ func stringList(v any) (list []string, ok bool) {
 	values, ok := v.([]any)
 	for _, v := range values {
 		s, is := v.(string)
-		list, ok = append(list, s), ok && is
+		list = append(list, s)
+		ok = ok && is
 	}
 	return list, ok
 }
@@ -232,16 +242,16 @@ const TextIDs IDKind = "text"
 // idKinds are the IDKinds by name.
 var idKinds = []string{string(AutoIDs), string(NumberIDs), string(UUIDs), string(ShortIDs)}
 
-// DefaultIDMember is the field with a record's id unless configured otherwise.
+// DefaultIDMember is the field with the id of a record unless configured otherwise.
 const DefaultIDMember = "id"
 
-// An OnDelete is what a delete does to the records that refer to the deleted
-// one (on-delete in x-ref). Without it they stay as they are.
+// An OnDelete is the effect of a delete on records that refer to the deleted record (on-delete
+// in x-ref). The zero value leaves these records unchanged.
 type OnDelete string
 
 const (
 	Restrict OnDelete = "restrict" // the delete is refused
-	Cascade  OnDelete = "cascade"  // they are deleted too
+	Cascade  OnDelete = "cascade"  // the referring records are deleted, too
 	SetNull  OnDelete = "set-null" // the references become null
 )
 

@@ -12,8 +12,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// plain returns a valid JSON value in the form that the validator expects:
-// objects as maps, numbers as json.Number.
+// plain converts a valid JSON value for the validator: objects to maps, numbers to json.Number.
 func plain(v jsontext.Value) any {
 	switch v.Kind() {
 	case '{':
@@ -40,9 +39,9 @@ func plain(v jsontext.Value) any {
 	return nil
 }
 
-// limited returns a number that the validator can compare cheaply. It uses exact
-// rationals, for which 1e1000000 would have a million digits. Numbers beyond
-// 10^±1000 are moved to that bound, and digits after the thousandth are dropped.
+// limited returns a number that the validator can compare cheaply. The validator uses exact
+// rationals, so 1e1000000 would have a million digits. Numbers beyond 10^±1000 become that
+// bound, and limited drops digits after the thousandth.
 func limited(s string) json.Number {
 	const most, far = 1000, 1000
 	if len(s) <= 20 && !strings.ContainsAny(s, "eE") {
@@ -73,7 +72,8 @@ func plainKey(v any) string {
 // unless that is ambiguous.
 func literal(v any) string {
 	s, ok := v.(string)
-	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }) < 0 {
+	isUnclear := func(r rune) bool { return r <= ' ' || strings.ContainsRune(`",;:`, r) }
+	if ok && s != "" && !jsontext.Value(s).IsValid() && strings.IndexFunc(s, isUnclear) < 0 {
 		return rawjson.Shorten(s)
 	}
 	return rawjson.Shorten(encode(v))

@@ -15,21 +15,21 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Fault is one thing that is wrong with a value.
+// A Fault is one mistake in a value.
 type Fault struct {
-	Pointer string // RFC 6901, into the value that was checked
-	Detail  string // one sentence: what is wrong, and what would be right
+	Pointer string // RFC 6901, into the checked value
+	Detail  string // one sentence: the mistake and the correction
 
-	// Suggestion is what was probably meant, or "": the string in place of the
-	// value or, if the name of a field is not known, the name.
+	// Suggestion is the string, or the name of a field, that was probably meant, or "".
 	Suggestion string
 
-	// Member is a pointer into the record if Pointer leads into a JSON Patch of it,
+	// Member is a pointer into the record if Pointer leads into a JSON Patch,
 	// otherwise "".
 	Member string
 }
 
-// meaning returns f with a suggestion, unless near is "". The sentence has it as text.
+// meaning returns f with the suggestion near, unless near is "". text is the suggestion as the
+// sentence spells it.
 func (f Fault) meaning(near, text string) Fault {
 	if near != "" {
 		f.Detail += "; did you mean " + text + "?"
@@ -51,7 +51,7 @@ type ruleFault struct {
 	rule string
 }
 
-// find returns everything in v that breaks one schema.
+// find returns the faults of v by one schema.
 func (l locations) find(sch *jsonschema.Schema, v jsontext.Value) []ruleFault {
 	var invalid *jsonschema.ValidationError
 	if err := sch.Validate(plain(v)); !errors.As(err, &invalid) {
@@ -69,7 +69,8 @@ func tidy(found []ruleFault) []Fault {
 		faults = append(faults, f.Fault)
 	}
 	slices.SortFunc(faults, func(a, b Fault) int {
-		return cmp.Or(slices.CompareFunc(rawjson.SplitPointer(a.Pointer), rawjson.SplitPointer(b.Pointer), compareTokens), cmp.Compare(a.Detail, b.Detail))
+		at, other := rawjson.SplitPointer(a.Pointer), rawjson.SplitPointer(b.Pointer)
+		return cmp.Or(slices.CompareFunc(at, other, compareTokens), cmp.Compare(a.Detail, b.Detail))
 	})
 	return slices.Compact(faults)
 }
@@ -86,7 +87,7 @@ func compareTokens(a, b string) int {
 type report struct {
 	at    locations
 	doc   jsontext.Value
-	rule  string                               // the keyword that add is at
+	rule  string                               // the keyword of the next faults
 	seen  map[string]map[string]jsontext.Value // by pointer, see inside
 	found []ruleFault
 }
@@ -96,10 +97,12 @@ func newReport(at locations, doc jsontext.Value) *report {
 }
 
 func (r *report) fault(at []string, format string, args ...any) {
-	r.found = append(r.found, ruleFault{Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)}, r.rule})
+	r.addFault(Fault{Pointer: rawjson.Pointer(at...), Detail: fmt.Sprintf(format, args...)})
 }
 
-// add adds the fault of e, or the faults of its causes if e only groups them.
+func (r *report) addFault(f Fault) { r.found = append(r.found, ruleFault{f, r.rule}) }
+
+// add adds the fault of e, or the faults of the causes if e is only a group.
 func (r *report) add(e *jsonschema.ValidationError) {
 	sch, at := r.at[e.SchemaURL], e.InstanceLocation
 	if sch == nil {
@@ -125,7 +128,7 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		missing(k.Missing, " if "+rawjson.Shorten(k.Prop)+" is present")
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			r.found = append(r.found, ruleFault{unknown(inside(name), sch), r.rule})
+			r.addFault(unknown(inside(name), sch))
 		}
 	case *kind.FalseSchema:
 		r.fault(at, "this is not allowed here")
@@ -140,19 +143,20 @@ func (r *report) add(e *jsonschema.ValidationError) {
 		r.choice(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			r.fault(at, "%s matches alternatives %d and %d, but exactly one must match", r.value(at), k.Subschemas[0]+1, k.Subschemas[1]+1)
+			r.fault(at, "%s matches alternatives %d and %d, but exactly one must match",
+				r.value(at), k.Subschemas[0]+1, k.Subschemas[1]+1)
 			return
 		}
 		r.choice(e)
 	case *kind.Enum:
-		r.found = append(r.found, ruleFault{notOneOf(rawjson.Pointer(at...), r.value(at), k.Got, extrasOf(sch).current(k.Want)), r.rule})
+		r.addFault(notOneOf(rawjson.Pointer(at...), r.value(at), k.Got, extensionsOf(sch).current(k.Want)))
 	default:
 		r.fault(at, "%s %s%s", r.value(at), sentence(e.ErrorKind, sch), example(sch))
 	}
 }
 
-// choice adds why no alternative matches. If only one of them is for a value of
-// that type, its faults are reported.
+// choice adds a fault about alternatives that do not match. If only one alternative is for a
+// value of that type, choice adds the faults of that alternative.
 func (r *report) choice(e *jsonschema.ValidationError) {
 	var meant []*jsonschema.ValidationError
 	for _, branch := range e.Causes {
@@ -201,7 +205,7 @@ func (r *report) causes(e *jsonschema.ValidationError) []string {
 	return slices.Compact(all)
 }
 
-// value returns the value at a path of the document, as shown in a message.
+// value returns the value at a path of the document, for a message.
 func (r *report) value(at []string) string {
 	v := r.doc
 	for depth, t := range at {
@@ -210,8 +214,8 @@ func (r *report) value(at []string) string {
 	return rawjson.Show(v)
 }
 
-// inside returns the fields or elements of v, the value at pointer, by their
-// tokens. It reads v once, however many faults there are.
+// inside returns the fields or elements of v, the value at pointer, by token. It caches
+// the result for further faults.
 func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Value {
 	if known, ok := r.seen[pointer]; ok {
 		return known

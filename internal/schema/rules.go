@@ -38,11 +38,11 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	}
 	for _, shape := range shapes.made {
 		for _, part := range shape.parts {
-			extrasOf(part).roles |= onValue
+			extensionsOf(part).roles |= onValue
 		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
-		x := extrasOf(s.at[location])
+		x := extensionsOf(s.at[location])
 		if m := x.misplaced(); m != nil {
 			return m
 		}
@@ -53,47 +53,48 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	return nil
 }
 
-// A role is what a schema with extension keywords describes.
+// A role is the kind of values that a schema with extension keywords describes.
 type role uint8
 
 const (
-	onRecord role = 1 << iota // of a collection
-	onMember                  // of a record
-	onUnique                  // the same, of a collection's record
-	onItems                   // of a field that is a list
-	onValue                   // that properties and items lead to
+	onRecord role = 1 << iota // records of a collection
+	onMember                  // a field of a record or singular resource
+	onUnique                  // a field of a record of a collection
+	onItems                   // the elements of a field
+	onValue                   // any value below properties and items
 )
 
-// misplaced returns the first extension keyword that has no effect where it is.
-func (x *extras) misplaced() *schemaMistake {
+// misplaced returns a mistake for the first extension keyword without an effect at its place.
+func (x *extensions) misplaced() *schemaMistake {
 	for _, k := range []struct {
 		keyword string
 		present bool
 		roles   role
 		where   string
 	}{
-		{"x-historic", x.historic != nil, onValue, "what properties and items lead to"},
+		{"x-historic", x.historic != nil, onValue, "a schema below properties or items"},
 		{"x-required-on-create", x.onCreate != nil, onRecord, "the records of a collection"},
 		{"x-id", x.idKind != "", onRecord, "the records of a collection"},
 		{"x-id-field", x.idMember != "", onRecord, "the records of a collection"},
 		{"x-unique", x.unique, onUnique, "a field of a collection's records"},
 		{"x-now", x.now != "", onMember, "a field of a record"},
 		{"x-alias", x.alias != nil, onMember, "a field of a record"},
-		{"x-ref", x.ref != "", onMember | onItems, "a field of a record, or on the items of one"},
+		{"x-ref", x.ref != "", onMember | onItems, "a field of a record, or on the items of a field"},
 	} {
 		if k.present && x.roles&k.roles == 0 {
-			return &schemaMistake{x.pointer + "/" + k.keyword, k.keyword + " belongs on " + k.where + ", not here"}
+			return &schemaMistake{x.pointer + "/" + k.keyword, k.keyword + " is only allowed on " + k.where}
 		}
 	}
 	return nil
 }
 
-// newRules returns the rules for a top-level field: whole describes it.
+// newRules returns the rules for a top-level field with the schema whole.
 func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	r := &Rules{at: at, whole: whole, shape: shape, plain: true, Description: whole.Description}
 	for _, part := range shape.parts {
-		r.Array = r.Array || len(itemsOf(part)) > 0 || part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
-		r.plain = r.plain && extrasOf(part).bare
+		isList := part.Types != nil && slices.Equal(part.Types.ToStrings(), []string{"array"})
+		r.Array = r.Array || isList || len(itemsOf(part)) > 0
+		r.plain = r.plain && extensionsOf(part).bare
 	}
 	if !r.Array {
 		r.record = []*jsonschema.Schema{whole}
@@ -106,7 +107,7 @@ func newRules(at locations, whole *jsonschema.Schema, shape *shape) *Rules {
 	return r
 }
 
-// readRecord reads the extras of a record and of its fields, and sets their roles.
+// readRecord reads the extensions of a record and of the fields, and sets the roles.
 func (r *Rules) readRecord() *schemaMistake {
 	if r.shape == nil {
 		return nil
@@ -120,7 +121,7 @@ func (r *Rules) readRecord() *schemaMistake {
 		r.RecordLocations = append(r.RecordLocations, fragment(sch.Location))
 	}
 	for _, part := range r.shape.parts {
-		x := extrasOf(part)
+		x := extensionsOf(part)
 		if r.Array {
 			x.roles |= onRecord
 		}
@@ -142,10 +143,10 @@ func (r *Rules) readRecord() *schemaMistake {
 	return nil
 }
 
-// readMember reads the extras of one field, which has the roles.
+// readMember reads the extensions of one field, and adds the roles.
 func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistake {
 	for _, part := range member.parts {
-		x := extrasOf(part)
+		x := extensionsOf(part)
 		x.roles |= roles
 		for _, spelling := range x.alias {
 			if other := r.Aliases[spelling]; r.shape.members[spelling] != nil || other != "" && other != name {
@@ -166,23 +167,23 @@ func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistak
 	}
 	if member.items != nil { // a reference may be an id or a list of ids
 		for _, part := range member.items.parts {
-			extrasOf(part).roles |= onItems
-			r.addReference(name, extrasOf(part))
+			extensionsOf(part).roles |= onItems
+			r.addReference(name, extensionsOf(part))
 		}
 	}
 	return nil
 }
 
-// addReference adds the reference in x, if it has one that is not known yet.
-func (r *Rules) addReference(member string, x *extras) {
+// addReference adds the reference in x, if it is new.
+func (r *Rules) addReference(member string, x *extensions) {
 	ref := Reference{member, x.ref, x.onDelete, x.must}
 	if x.ref != "" && !slices.Contains(r.References, ref) {
 		r.References = append(r.References, ref)
 	}
 }
 
-// describing returns the schemas that every value of the field has to match, and those
-// of its elements.
+// describing returns the schemas for every value of the field, and the schemas for the
+// elements.
 func (r *Rules) describing(member string) (value, element []*jsonschema.Schema) {
 	if r.certain == nil || r.certain.members[member] == nil {
 		return nil, nil
@@ -195,8 +196,8 @@ func (r *Rules) describing(member string) (value, element []*jsonschema.Schema) 
 }
 
 // TypedIDs returns the kind of ids that the schema implies for a collection: by the type
-// of the field with the id or, if it has none, by references to it that are numbers.
-// Otherwise it returns AutoIDs.
+// of the field with the id or, without a type, by references with numbers. Otherwise
+// TypedIDs returns AutoIDs.
 func (s *Schema) TypedIDs(collection, member string) IDKind {
 	own, _ := s.Member(collection).describing(member)
 	typed := slices.ContainsFunc(own, func(part *jsonschema.Schema) bool { return part.Types != nil })
@@ -214,7 +215,7 @@ func (s *Schema) TypedIDs(collection, member string) IDKind {
 	return AutoIDs
 }
 
-// typedIDs returns the kind of ids that the schemas imply, which all describe them.
+// typedIDs returns the kind of ids that match all the schemas.
 func typedIDs(all []*jsonschema.Schema) IDKind {
 	texts, numbers := true, true
 	for _, part := range all {
@@ -227,17 +228,17 @@ func typedIDs(all []*jsonschema.Schema) IDKind {
 			numbers = numbers && (slices.Contains(types, "number") || slices.Contains(types, "integer"))
 		}
 	}
-	switch {
-	case numbers && !texts:
-		return NumberIDs
-	case texts && !numbers:
-		return TextIDs
+	if numbers == texts {
+		return AutoIDs
 	}
-	return AutoIDs
+	if numbers {
+		return NumberIDs
+	}
+	return TextIDs
 }
 
-// Scalar returns the kind of strings, numbers or booleans ('t') at a path of a record,
-// 0 if the rules allow values of several of these kinds, or none.
+// Scalar returns the kind of the strings, numbers or booleans ('t') at a path of a record. It
+// returns 0 if the rules allow values of several of these kinds, or none.
 func (r *Rules) Scalar(path []string) jsontext.Kind {
 	path = slices.Clone(path)
 	r.CanonicalPath(path)
@@ -263,7 +264,8 @@ func (r *Rules) Scalar(path []string) jsontext.Kind {
 // allowsKind reports whether the type, enum and const of a schema leave values of a kind.
 func allowsKind(sch *jsonschema.Schema, kind jsontext.Kind) bool {
 	names := map[jsontext.Kind][]string{'"': {"string"}, '0': {"number", "integer"}, 't': {"boolean"}}[kind]
-	if sch.Types != nil && !slices.ContainsFunc(sch.Types.ToStrings(), func(name string) bool { return slices.Contains(names, name) }) {
+	isNamed := func(name string) bool { return slices.Contains(names, name) }
+	if sch.Types != nil && !slices.ContainsFunc(sch.Types.ToStrings(), isNamed) {
 		return false
 	}
 	isKind := func(v any) bool {

@@ -12,42 +12,41 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Schema is the rules of a database: a JSON Schema (draft 2020-12) whose
-// root describes the whole of db.json, so that properties.schedules.items
-// describes one schedule. It is compiled once and never changes; any number of
-// goroutines may use it. A nil *Schema is valid and has no rules.
+// A Schema is the rules of a database: a JSON Schema (draft 2020-12) for the whole of
+// db.json, in which properties.schedules.items describes one schedule. A Schema never
+// changes; any number of goroutines may use it. A nil *Schema is valid and has no rules.
 //
-// Editors read the same file. The keywords that pickup adds to JSON Schema are
-// described in docs/rules.md.
+// Editors read the same file. docs/rules.md describes the keywords that pickup adds to
+// JSON Schema.
 //
-// The service makes an id that is readOnly: no rule is applied to the id in a
-// body. "required" may name it, although bodies omit it.
+// If the id is readOnly, the service makes the ids, and no rule applies to the id in a
+// body. "required" may name the id, although bodies omit it.
 //
-// Formats are asserted: JSON Schema's, and iso-date-time, which is
-// YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset. An
-// unknown format is ignored.
+// Formats are asserted: the formats of JSON Schema, and iso-date-time
+// (YYYY-MM-DDTHH:MM:SS of a real calendar date with an optional Z or offset). An
+// unknown format has no effect.
 //
 // Writes are checked against the rules for one record or one singular resource.
 // Rules for a whole list (minItems, uniqueItems, contains, …) or for the root
 // (required, propertyNames, …) are applied by Check alone.
 type Schema struct {
-	file  string         // its name
-	data  jsontext.Value // the file
+	file  string         // the name of the file
+	data  jsontext.Value // the content of the file
 	root  *jsonschema.Schema
-	names []string          // the root's properties, in the order of the file
-	rules map[string]*Rules // of these, by name
+	names []string          // the properties of the root, in the order of the file
+	rules map[string]*Rules // of the properties, by name
 	at    locations
 	shape *shape // of the root
 }
 
-// Rules are what a Schema requires of one top-level field. They are read-only;
+// Rules are the rules of a Schema for one top-level field. They are read-only;
 // the zero value allows anything.
 type Rules struct {
 	Array            bool              // the field is a collection
 	Description      string            // of the field
-	Known            []string          // names of fields, sorted, then their aliases
-	RecordLocations  []string          // JSON Pointers into Schema.Text: each schema there describes every record
-	Aliases          map[string]string // names of fields by their aliases, such as "driverId" by "driverID"
+	Known            []string          // names of fields, sorted, then aliases
+	RecordLocations  []string          // JSON Pointers into Schema.Text, to the schemas for every record
+	Aliases          map[string]string // names of fields by alias, such as "driverId" by "driverID"
 	Unique           []string          // fields whose values must be unique, sorted
 	References       []Reference       // sorted by field
 	RequiredOnCreate []string          // fields of a new record in addition to those in "required"
@@ -57,10 +56,10 @@ type Rules struct {
 
 	at       locations
 	whole    *jsonschema.Schema   // describes the field
-	record   []*jsonschema.Schema // all of these describe an element, or the object
+	record   []*jsonschema.Schema // the schemas for an element, or for the object
 	shape    *shape               // of the record, in any branch; nil if nothing is known
 	certain  *shape               // of the record, without branches; nil if nothing is known
-	plain    bool                 // there are rules for the elements alone, none for the list
+	plain    bool                 // there are rules for the elements, but none for the list
 	historic bool                 // some values are historic
 	readOnly []string             // names of fields
 }
@@ -68,19 +67,19 @@ type Rules struct {
 // A Reference is a field whose values are ids of another collection.
 type Reference struct {
 	Member, Collection string
-	OnDelete           OnDelete // of the record when the other is deleted, or ""
-	MustExist          bool     // a write is refused if the other does not exist
+	OnDelete           OnDelete // the effect of deleting the referenced record
+	MustExist          bool     // refuse a write if the referenced record does not exist
 }
 
 // Collections returns the names of the collections that the schema describes,
-// in the order of its file.
+// in the order of the file.
 func (s *Schema) Collections() []string {
 	return slices.DeleteFunc(slices.Clone(s.Members()), func(name string) bool { return !s.rules[name].Array })
 }
 
 var noRules = new(Rules)
 
-// Member returns the rules for a top-level field. It is not nil.
+// Member returns the rules for a top-level field. The result is never nil.
 func (s *Schema) Member(name string) *Rules {
 	if s == nil || s.rules[name] == nil {
 		return noRules
@@ -106,8 +105,8 @@ func (s *Schema) MovesIDs() bool {
 	return s != nil && slices.ContainsFunc(s.names, func(name string) bool { return s.rules[name].IDMember != "" })
 }
 
-// WithIDMember returns the rules of a database whose records have their ids in
-// that field ("" means "id") unless x-id-field says otherwise.
+// WithIDMember returns the rules with the ids of records in that field ("" means
+// "id"), except where x-id-field names another field.
 func (s *Schema) WithIDMember(name string) *Schema {
 	if s == nil || name == "" || name == DefaultIDMember {
 		return s
@@ -122,10 +121,9 @@ func (s *Schema) WithIDMember(name string) *Schema {
 	return &out
 }
 
-// Canonical returns the compact value with each alias replaced by the name of
-// its field, and as sent the aliases by these names. If a field is present
-// under two names, one is dropped if the values are equal; else that is a fault
-// and both stay.
+// Canonical returns the compact value with each alias replaced by the name of the field, and
+// the replaced aliases by the names of their fields (sent). If a field is present under two
+// names with equal values, Canonical drops one; different values are a fault, and both stay.
 func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []Fault) {
 	isAlias := func(name string) bool {
 		_, ok := r.Aliases[name]
@@ -148,12 +146,12 @@ func (r *Rules) Canonical(value jsontext.Value) (_ jsontext.Value, sent map[stri
 			other, _ = rawjson.Member(value, first)
 			found = true
 		}
-		switch {
-		case !found:
+		if !found {
 			sent[name] = spelled
 			out = rawjson.AppendMember(out, name, v)
-		case !rawjson.Equal(v, other):
-			faults = append(faults, Fault{Pointer: rawjson.Pointer(spelled), Detail: "this is an alias of " + name + ", which has a different value here; send one of them"})
+		} else if !rawjson.Equal(v, other) {
+			detail := "this is an alias of " + name + ", which has a different value here; send one of them"
+			faults = append(faults, Fault{Pointer: rawjson.Pointer(spelled), Detail: detail})
 			out = rawjson.AppendQuotedMember(out, quoted, v)
 		}
 	}
@@ -168,7 +166,7 @@ func (s *Schema) Title() string {
 	return s.root.Title
 }
 
-// CanonicalPath replaces an alias as the first token of a path by the name of its field.
+// CanonicalPath replaces an alias at the start of a path by the name of the field.
 func (r *Rules) CanonicalPath(path []string) {
 	if len(path) > 0 {
 		if canonical, ok := r.Aliases[path[0]]; ok {
@@ -177,7 +175,7 @@ func (r *Rules) CanonicalPath(path []string) {
 	}
 }
 
-// Text returns the text that the schema was compiled from.
+// Text returns the source text of the schema.
 func (s *Schema) Text() jsontext.Value {
 	if s == nil {
 		return nil
@@ -185,15 +183,17 @@ func (s *Schema) Text() jsontext.Value {
 	return s.data
 }
 
-// Declaration returns the place, as FILE:LINE, at which the schema names a top-level field or,
-// unless field is empty, a field of its records. It returns "" if the schema does not.
+// Declaration returns FILE:LINE of the declaration of a top-level field or, unless field is
+// empty, of a field of the records. It returns "" if the schema has no declaration.
 func (s *Schema) Declaration(member, field string) string {
 	if s == nil {
 		return ""
 	}
-	shape, name := s.shape, member
+	shape := s.shape
+	name := member
 	if field != "" {
-		shape, name = s.Member(member).shape, field
+		shape = s.Member(member).shape
+		name = field
 	}
 	if shape == nil {
 		return ""
@@ -216,14 +216,14 @@ func (s *Schema) Declaration(member, field string) string {
 	return ""
 }
 
-// line returns FILE:LINE of what a pointer into the schema leads to.
+// line returns FILE:LINE of the value at a pointer into the schema.
 func (s *Schema) line(pointer string) string {
 	line, _ := rawjson.LineColumn(s.data, rawjson.Offset(s.data, pointer))
 	return fmt.Sprintf("%s:%d", filepath.Base(s.file), line)
 }
 
 // Members returns the names of the top-level fields that the schema
-// describes, in the order of its file.
+// describes, in the order of the file.
 func (s *Schema) Members() []string {
 	if s == nil {
 		return nil

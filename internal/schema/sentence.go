@@ -15,7 +15,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// sentence returns what is wrong with a value, to follow the value.
+// sentence describes a mistake. The text follows the value.
 func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -25,10 +25,9 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	case *kind.Format:
 		return formatSentence(k)
 	case *kind.Pattern:
-		if sch.Description != "" {
-			return fmt.Sprintf("does not match the description %q", strings.TrimSuffix(sch.Description, "."))
+		if sch.Description == "" {
+			return "does not match the pattern " + rawjson.Shorten(k.Want)
 		}
-		return "does not match the pattern " + rawjson.Shorten(k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("has %s; the minimum is %d", spell.Count(k.Got, "character"), k.Want)
 	case *kind.MaxLength:
@@ -68,7 +67,7 @@ func sentence(k jsonschema.ErrorKind, sch *jsonschema.Schema) string {
 	return "is not allowed here"
 }
 
-// notOneOf returns the fault of a value, shown as text, that is not one of the allowed ones.
+// notOneOf returns the fault of a value that is not allowed. text is the value for a message.
 func notOneOf(at, text string, got any, allowed []any) Fault {
 	const most = 12
 	var words, known []string
@@ -76,17 +75,17 @@ func notOneOf(at, text string, got any, allowed []any) Fault {
 		if s, ok := w.(string); ok {
 			known = append(known, s)
 		}
-		switch {
-		case i < most:
+		if i < most {
 			words = append(words, literal(w))
-		case i == most:
+		} else if i == most {
 			words = append(words, fmt.Sprintf("and %d more", len(allowed)-most))
 		}
 	}
-	s, near := "is not one of "+strings.Join(words, ", "), ""
+	s := "is not one of " + strings.Join(words, ", ")
 	if len(words) == 1 {
 		s = "is not " + words[0] + ", the only value allowed"
 	}
+	near := ""
 	if got, ok := got.(string); ok {
 		near = spell.Nearest(got, known)
 	}
@@ -104,8 +103,7 @@ func formatSentence(k *kind.Format) string {
 	return "is not " + name
 }
 
-// example returns an example of a valid value, to follow what is wrong, or ""
-// if the schema has none.
+// example returns an example of a valid value from the schema, to follow the mistake, or "".
 func example(sch *jsonschema.Schema) string {
 	if sch == nil {
 		return ""
@@ -122,10 +120,11 @@ func example(sch *jsonschema.Schema) string {
 func unknown(at []string, sch *jsonschema.Schema) Fault {
 	name := at[len(at)-1]
 	near := spell.NearName(name, slices.Sorted(maps.Keys(sch.Properties)))
-	return Fault{Pointer: rawjson.Pointer(at...), Detail: rawjson.Shorten(name) + " is not a known field, and no others are allowed"}.meaning(near, near)
+	detail := rawjson.Shorten(name) + " is not a known field, and no others are allowed"
+	return Fault{Pointer: rawjson.Pointer(at...), Detail: detail}.meaning(near, near)
 }
 
-// ratText returns a number of a schema as people write it.
+// ratText returns a number of a schema in decimals, if possible.
 func ratText(r *big.Rat) string {
 	if r.IsInt() {
 		return rawjson.Shorten(r.Num().String())

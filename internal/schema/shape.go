@@ -14,23 +14,23 @@ import (
 	"pickup/internal/spell"
 )
 
-// A shape is what schemas say of the fields that a value may have, at every depth.
+// A shape describes the fields that schemas allow in a value, at every depth.
 type shape struct {
 	parts    []*jsonschema.Schema
 	members  map[string]*shape
-	names    []string // of fields, sorted, then their aliases
-	defaults []string // the fields that have one, sorted
-	free     bool     // names are data, so an unknown one is not a misspelling
-	items    *shape   // nil if nothing is known of elements
+	names    []string // of fields, sorted, then aliases
+	defaults []string // the fields with a default, sorted
+	free     bool     // names are data, so an unknown name is not a misspelling
+	items    *shape   // nil if nothing is known about elements
 }
 
 // A shaper makes shapes. Schemas may be recursive, so shapes may be too.
 type shaper struct {
-	branches bool // with what is in branches of the schemas, such as anyOf
+	branches bool // include branches of the schemas, such as anyOf
 	made     map[string]*shape
 }
 
-// of returns the shape of a value that all the schemas describe.
+// of returns the shape of a value with all the schemas.
 func (m *shaper) of(schemas ...*jsonschema.Schema) *shape {
 	parts := gather(m.branches, schemas...)
 	var key strings.Builder
@@ -63,7 +63,7 @@ func (m *shaper) of(schemas ...*jsonschema.Schema) *shape {
 			s.defaults = append(s.defaults, name)
 		}
 		for _, p := range s.members[name].parts {
-			other = append(other, extrasOf(p).alias...)
+			other = append(other, extensionsOf(p).alias...)
 		}
 	}
 	s.names = append(s.names, other...)
@@ -73,9 +73,8 @@ func (m *shaper) of(schemas ...*jsonschema.Schema) *shape {
 	return s
 }
 
-// gather returns the schemas and those that they apply to the same value, each
-// once, sorted by location: those that always apply, and with branches also
-// those that may.
+// gather returns the schemas and all schemas that they apply to the same value, each once,
+// sorted by location. branches includes schemas that apply only sometimes.
 func gather(branches bool, schemas ...*jsonschema.Schema) []*jsonschema.Schema {
 	seen := make(map[*jsonschema.Schema]bool)
 	var parts []*jsonschema.Schema
@@ -105,7 +104,7 @@ func gather(branches bool, schemas ...*jsonschema.Schema) []*jsonschema.Schema {
 	return parts
 }
 
-// itemsOf returns the schemas of an array's elements in any draft.
+// itemsOf returns the schemas for the elements of an array, in any draft.
 func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	if s.Items2020 != nil {
 		return []*jsonschema.Schema{s.Items2020}
@@ -116,41 +115,48 @@ func itemsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	return nil
 }
 
-// find appends a fault for each field of v, at any depth, whose name is
-// probably a misspelling of a known one, and with sent for each historic value.
-// The pointer of v is at.
+// find appends a fault for each field of v, at any depth, with a name that is probably
+// misspelled, and for each historic value if v was sent. at is the pointer of v.
 func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) []ruleFault {
 	if s == nil {
 		return found
 	}
-	for _, part := range s.parts {
-		if !sent {
-			break
-		}
-		if x := extrasOf(part); len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
-			found = append(found, ruleFault{notOneOf(at, rawjson.Show(v), plain(v), x.current(part.Enum.Values)), "historic"})
-		}
+	if sent {
+		found = s.findHistoric(v, at, found)
 	}
-	i := 0
-	for e := range rawjson.Elements(v) {
-		if s.items == nil {
-			break
+	if s.items != nil {
+		i := 0
+		for e := range rawjson.Elements(v) {
+			found = s.items.find(e, fmt.Sprintf("%s/%d", at, i), sent, found)
+			i++
 		}
-		found = s.items.find(e, fmt.Sprintf("%s/%d", at, i), sent, found)
-		i++
 	}
 	for quoted, e := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
-		inside, known := s.members[name]
-		switch {
-		case known:
+		if inside, known := s.members[name]; known {
 			if k := e.Kind(); sent || k == '{' || k == '[' {
 				found = inside.find(e, at+rawjson.Pointer(name), sent, found)
 			}
-		case !s.free && !slices.Contains(s.names, name): // not an alias either
-			if near := spell.NearName(name, s.names); near != "" {
-				found = append(found, ruleFault{Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known field"}.meaning(near, near), "slip"})
-			}
+			continue
+		}
+		if s.free || slices.Contains(s.names, name) { // an alias
+			continue
+		}
+		if near := spell.NearName(name, s.names); near != "" {
+			f := Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known field"}
+			found = append(found, ruleFault{f.meaning(near, near), "misspelled"})
+		}
+	}
+	return found
+}
+
+// findHistoric appends a fault for each schema in which v is a historic value.
+func (s *shape) findHistoric(v jsontext.Value, at string, found []ruleFault) []ruleFault {
+	for _, part := range s.parts {
+		x := extensionsOf(part)
+		if len(x.historic) > 0 && x.historic[rawjson.Identity(v)] {
+			f := notOneOf(at, rawjson.Show(v), plain(v), x.current(part.Enum.Values))
+			found = append(found, ruleFault{f, "historic"})
 		}
 	}
 	return found

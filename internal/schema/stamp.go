@@ -11,10 +11,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Stamp is a field that holds the time of a write (x-now).
+// A Stamp is a field with the time of a write (x-now).
 type Stamp struct {
 	Member   string
-	Updates  bool // of the latest write; otherwise of the creation
+	Updates  bool // the time of the latest write; otherwise of the creation
 	ReadOnly bool // a client cannot set it
 
 	layout string
@@ -43,11 +43,11 @@ func (r *Rules) isStamp(name string) bool {
 
 // readStamp reads x-now from the parts of the schema of a field.
 func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistake {
-	i := slices.IndexFunc(parts, func(part *jsonschema.Schema) bool { return extrasOf(part).now != "" })
+	i := slices.IndexFunc(parts, func(part *jsonschema.Schema) bool { return extensionsOf(part).now != "" })
 	if i < 0 {
 		return nil
 	}
-	x := extrasOf(parts[i])
+	x := extensionsOf(parts[i])
 	s := Stamp{Member: name, Updates: x.now == onUpdate, ReadOnly: slices.Contains(r.readOnly, name)}
 	if r.Array && name == r.idMember() {
 		return &schemaMistake{x.pointer + "/x-now", "the id cannot be changed, so it cannot be a time"}
@@ -69,9 +69,9 @@ func (r *Rules) allows(member string, value jsontext.Value) bool {
 	return !slices.ContainsFunc(describing, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
 }
 
-// Stamp returns value, which replaces old, with the times that the service writes (x-now) into
-// other fields than the id. old is nil if there was none. A time that the client has set stays,
-// unless the field is readOnly. If nothing else changes, the times do not either.
+// Stamp returns value, which replaces old, with the times that the service writes (x-now). old is
+// nil for a new record. A time from the client stays, unless the field is readOnly. If nothing
+// else changes, the times stay. Stamp does not change the id.
 func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.Value {
 	if len(r.Stamps) == 0 {
 		return value
@@ -102,8 +102,8 @@ func (r *Rules) Stamp(now func() time.Time, old, value jsontext.Value) jsontext.
 	return value
 }
 
-// setMember returns the compact object v with a field set: in its place if v has it, or
-// else as the last.
+// setMember returns the compact object v with a field set: in place if v has the field,
+// otherwise as the last field.
 func setMember(v jsontext.Value, name, value string) jsontext.Value {
 	return rawjson.MergeMembers(v, append(rawjson.AppendMember([]byte("{"), name, []byte(value)), '}'))
 }
