@@ -211,13 +211,13 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, st
 	snap := req.db.Snapshot() // not older than what the subscription gets next
 	switch _, ok, _ := req.db.Since(start.rev); {
 	case start.now:
-		first = s.Begin(snap.Rev())
+		first = s.Start(snap.Rev())
 	case ok && start.run == req.db.Run() && start.rev <= snap.Rev() && req.db.Shown(start.rev):
 		req.withBuildSlot(func() { first, err = s.Resume(start.rev) })
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:
-		s.Begin(snap.Rev())
+		s.Start(snap.Rev())
 		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
 		first = req.responses.get(key)
 		if first == nil {

@@ -17,20 +17,20 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// A Topic is what a stream is about. It never changes.
+// A Topic selects the events of a stream. A Topic never changes.
 type Topic interface {
-	// AppendState appends the data of a reset: the state in a snapshot.
+	// AppendState appends the state in a snapshot, the data of the event reset.
 	AppendState(b []byte, snap *database.Snapshot) ([]byte, error)
 
-	// Events returns the events that lead to the state after a revision. It
-	// reports false if only a reset does.
+	// Events returns the events of a revision. It reports false if events cannot express the
+	// revision, and the client needs a reset.
 	Events(r *database.Revision) ([]Event, bool)
 }
 
-// An Event is one server-sent event (HTML Standard section 9.2) without its id.
+// An Event is a server-sent event (HTML Standard section 9.2) without id.
 type Event struct {
 	name string
-	data []byte // without line breaks, as compact JSON is
+	data []byte // compact JSON, without line breaks
 }
 
 func (e Event) append(b []byte, id string) []byte {
@@ -46,16 +46,16 @@ func EventID(run string, rev storage.Rev) string {
 	return run + "-" + strconv.FormatUint(uint64(rev), 10)
 }
 
-// A batch is the events that lead streams from one state to a later one.
+// A batch has the events from any state between two revisions to a later state.
 type batch struct {
-	from, until storage.Rev // the earlier states: these and all between them
-	rev         storage.Rev // the later state
+	from, until storage.Rev // first and last of the earlier states
+	rev         storage.Rev // later state
 	data        []byte
-	users       int // guarded by hub.mu; of a large one: its group and the streams that send it
+	users       int // guarded by hub.mu; the group and the streams that use a large batch; 0 if small
 }
 
-// encode returns the events since a revision. Only the last event of a Rev has its id, so
-// a client that has lost the connection in between gets all of them again.
+// encode returns the events since a revision. Only the last event of a Rev has an id. A client
+// that loses the connection before the last event receives all events of the Rev again.
 func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	revisions, ok, _ := db.Since(rev)
 	if !ok {
@@ -75,7 +75,7 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 			}
 			events[i] = []Event{{"reset", data}}
 			out.from, out.until = 0, r.Rev-1
-			break // nobody needs what comes before
+			break // the reset replaces all earlier events
 		}
 	}
 	for i := 0; i < len(revisions); {
@@ -95,7 +95,7 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	return out, nil
 }
 
-// encodeReset returns the event that replaces all that a client has.
+// encodeReset returns the event that replaces the whole state of a client.
 func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) ([]byte, error) {
 	data, err := t.AppendState(nil, snap)
 	if err != nil {
@@ -104,11 +104,11 @@ func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) ([]byte, err
 	return Event{"reset", data}.append(nil, EventID(db.Run(), snap.Rev())), nil
 }
 
-// statusEvent says that something has changed that has no revision: see Hubs.Status.
+// statusEvent reports a change without a revision: see Hubs.Status.
 var statusEvent = Event{"status", []byte("{}")}.append(nil, "")
 
-// fileEvent returns the event that the file cannot be read, or with "" that it
-// can be read again. It has no id: only the present state counts.
+// fileEvent returns the event about an unreadable file. If broken is "", the file is readable
+// again. The event has no id, because only the current state counts.
 func fileEvent(broken string) []byte {
 	if broken == "" {
 		return Event{"mended", []byte("{}")}.append(nil, "")
@@ -116,8 +116,8 @@ func fileEvent(broken string) []byte {
 	return Event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
 }
 
-// changeOf returns the event about one element or, with an empty id, about a whole
-// collection or object. record is its value now, nil if it is deleted, as q shows it.
+// changeOf returns the event about an element or, with an empty id, about a whole collection or
+// object. record is the current value, nil if the element was deleted; q projects the value.
 func changeOf(op database.Op, collection, id string, by database.Origin, q *query.Query, record jsontext.Value) Event {
 	b := rawjson.AppendQuote([]byte(`{"collection":`), collection)
 	if id != "" {
@@ -130,7 +130,7 @@ func changeOf(op database.Op, collection, id string, by database.Origin, q *quer
 	return Event{string(op), append(b, '}')}
 }
 
-// appendProjected appends a record as a query without embedding shows it, whole if q is nil.
+// appendProjected appends the fields of a record that q shows, all fields if q is nil.
 func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
 	if q != nil && q.Projects() && v.Kind() == '{' {
 		return q.AppendFields(b, v)
@@ -138,8 +138,7 @@ func appendProjected(b []byte, q *query.Query, v jsontext.Value) []byte {
 	return append(b, v...)
 }
 
-// List is the topic of the records of a collection that a query selects. A collection that is
-// not there has none.
+// A ListTopic selects the records of a query. A missing collection has no records.
 type ListTopic struct{ Query *query.Query }
 
 // AppendState implements Topic.
@@ -147,15 +146,14 @@ func (t ListTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error
 	b = rawjson.AppendQuote(append(b, `{"collection":`...), t.Query.Collection)
 	b = append(b, `,"records":`...)
 	result, err := snap.Run(t.Query)
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
-		b = append(b, "[]"...)
-	case err != nil:
+	if errors.Is(err, storage.ErrNotFound) {
+		return append(b, "[]}"...), nil
+	}
+	if err == nil {
+		b, err = result.AppendJSON(b)
+	}
+	if err != nil {
 		return nil, err
-	default:
-		if b, err = result.AppendJSON(b); err != nil {
-			return nil, err
-		}
 	}
 	return append(b, '}'), nil
 }
@@ -176,7 +174,7 @@ func (t ListTopic) Events(r *database.Revision) (events []Event, ok bool) {
 		switch {
 		case !was && !is:
 			continue
-		case storage.IsPositionKey(ch.ID): // a client could not say which one it is
+		case storage.IsPositionKey(ch.ID): // a client could not identify the record
 			return nil, false
 		case !was:
 			op = database.Created
@@ -188,20 +186,21 @@ func (t ListTopic) Events(r *database.Revision) (events []Event, ok bool) {
 	return events, r.Counts[name] == 0
 }
 
-// Record is the topic of one record or, with an empty id, a singular resource.
+// A RecordTopic selects a record or, with an empty ID, a singular resource.
 type RecordTopic struct {
-	Query *query.Query // shows it
+	Query *query.Query // projects the record
 	ID    string
 }
 
-// value returns what a GET answers, nil if there is nothing.
+// value returns the record or the resource, nil if there is none.
 func (t RecordTopic) value(snap *database.Snapshot) jsontext.Value {
 	name := t.Query.Collection
-	switch kind, _ := snap.Kind(name); {
-	case t.ID == "" && kind == storage.Object:
-		v, _ := snap.Value(name) // it is there
+	kind, _ := snap.Kind(name)
+	if t.ID == "" && kind == storage.Object {
+		v, _ := snap.Value(name)
 		return v
-	case t.ID != "" && kind == storage.Array:
+	}
+	if t.ID != "" && kind == storage.Array {
 		if r, err := snap.Get(name, t.ID); err == nil {
 			return r.Value
 		}
@@ -221,9 +220,8 @@ func (t RecordTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, err
 // Events implements Topic.
 func (t RecordTopic) Events(r *database.Revision) ([]Event, bool) {
 	name := t.Query.Collection
-	if !slices.ContainsFunc(r.Changes, func(ch database.Change) bool {
-		return ch.Collection == name && (ch.ID == t.ID || ch.ID == "")
-	}) {
+	concerned := func(ch database.Change) bool { return ch.Collection == name && (ch.ID == t.ID || ch.ID == "") }
+	if !slices.ContainsFunc(r.Changes, concerned) {
 		return nil, r.Counts[name] == 0
 	}
 	before, after := t.value(r.Before), t.value(r.After)
@@ -239,7 +237,7 @@ func (t RecordTopic) Events(r *database.Revision) ([]Event, bool) {
 	return []Event{changeOf(op, name, t.ID, r.Origin, t.Query, after)}, true
 }
 
-// Database is the topic of the whole database.
+// A DatabaseTopic selects the whole database.
 type DatabaseTopic struct{}
 
 // AppendState implements Topic.
@@ -250,7 +248,8 @@ func (DatabaseTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, err
 // Events implements Topic.
 func (DatabaseTopic) Events(r *database.Revision) (events []Event, ok bool) {
 	for _, ch := range r.Changes {
-		if kind, there := r.After.Kind(ch.Collection); storage.IsPositionKey(ch.ID) || ch.ID == "" && there && kind == storage.Array {
+		kind, exists := r.After.Kind(ch.Collection)
+		if storage.IsPositionKey(ch.ID) || ch.ID == "" && exists && kind == storage.Array {
 			return nil, false
 		}
 		events = append(events, changeOf(ch.Op, ch.Collection, ch.ID, r.Origin, nil, ch.After))
@@ -258,24 +257,24 @@ func (DatabaseTopic) Events(r *database.Revision) (events []Event, ok bool) {
 	return events, r.Counts == nil
 }
 
-// placeLine returns the line by which a client knows its place without an event.
-func placeLine(run string, rev storage.Rev) []byte {
+// idLine returns a line that tells a client the id of the state without an event.
+func idLine(run string, rev storage.Rev) []byte {
 	return []byte("id: " + EventID(run, rev) + "\n\n")
 }
 
-// Exists reports whether a GET finds what a topic is about.
+// Exists reports whether the resource of a topic exists.
 func Exists(t Topic, snap *database.Snapshot) bool {
 	r, ok := t.(RecordTopic)
 	return !ok || r.value(snap) != nil
 }
 
-// Changes is the topic of the revisions of a database.
+// A ChangesTopic selects the revisions of a database.
 type ChangesTopic struct {
 	Run      string
-	Values   bool // with before and after
-	Most     int  // changes of a revision that are listed; -1: all
-	Streams  bool // with the event status when streams open or close
-	Requests bool // with the requests of clients
+	Values   bool // include the values before and after a change
+	Most     int  // maximum number of listed changes of a revision; -1: no maximum
+	Streams  bool // send the event status when streams open or close
+	Requests bool // send the requests of clients
 }
 
 // AppendState implements Topic.
@@ -289,7 +288,7 @@ func (t ChangesTopic) Events(r *database.Revision) ([]Event, bool) {
 	return []Event{{"change", t.AppendRevision(nil, r)}}, true
 }
 
-// AppendRevision appends a revision. One with too many changes has their number
+// AppendRevision appends a revision. A revision with too many changes has the number of changes
 // in each collection instead.
 func (t ChangesTopic) AppendRevision(b []byte, r *database.Revision) []byte {
 	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, r.Rev))
@@ -307,8 +306,8 @@ func (t ChangesTopic) AppendRevision(b []byte, r *database.Revision) []byte {
 	return append(t.AppendChanges(b, r.Changes, r.Counts), '}')
 }
 
-// AppendChanges appends the field changes. With counts, or if there are too many
-// changes, it is null, and collections has their number.
+// AppendChanges appends the field changes. With counts, or with too many changes, the field is
+// null, and the field collections has the number of changes in each collection.
 func (t ChangesTopic) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
 	if counts == nil && t.Most >= 0 && len(changes) > t.Most {
 		counts = make(map[string]int)
@@ -326,8 +325,8 @@ func (t ChangesTopic) AppendChanges(b []byte, changes []database.Change, counts 
 	return append(b, ']')
 }
 
-// AppendChange appends a change. A whole array, and an element without an id of
-// its own, has no id. Without an op only the element is named.
+// AppendChange appends a change. Whole arrays, and elements without id, get no id. A change
+// without op only identifies the element.
 func (t ChangesTopic) AppendChange(b []byte, ch database.Change) []byte {
 	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
 	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
@@ -352,9 +351,9 @@ func (t ChangesTopic) AppendChange(b []byte, ch database.Change) []byte {
 	return append(b, '}')
 }
 
-// encodeRequests returns the events of the requests after the one with a number, and the
-// number of the latest. They have no ids: the ids of the stream are revisions. If those
-// since the number are not known, there is one event with all requests.
+// encodeRequests returns the events of the requests after a number, and the number of the latest
+// request. The events have no ids, because the ids of the stream are revisions. If some of the
+// requests are unknown, encodeRequests returns a single event with all requests.
 func encodeRequests(log *requestlog.Log, number uint64) (b []byte, last uint64) {
 	list, last, whole := log.Since(number)
 	if whole {

@@ -17,61 +17,60 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// Hubs are the open streams of a server. The exported fields are set before the first stream.
+// Hubs has the open streams of a server. Set the exported fields before the first stream.
 type Hubs struct {
-	Max      int             // streams
-	Stop     <-chan struct{} // ends all streams when it is closed
-	Requests *requestlog.Log // nil if there is none
+	Max      int             // maximum number of streams
+	Stop     <-chan struct{} // closed to end all streams
+	Requests *requestlog.Log // nil: none
 
-	// Status returns what else may change without a revision. When it does, clients that
-	// follow all changes get the event status, and read what they show of it again. Clients
-	// that have asked for it get the event for other streams, too.
+	// Status returns a digest of everything else that clients show and that changes without a
+	// revision. When the digest changes, the streams of a ChangesTopic get the event status.
 	Status func() string
 
 	mu   sync.Mutex
-	hubs map[*database.DB]*hub // guarded by mu; of the databases that have streams
-	open int                   // guarded by mu; all streams
+	hubs map[*database.DB]*hub // guarded by mu; of databases with streams
+	open int                   // guarded by mu; number of all streams
 }
 
-// A hub is what the streams of one database share.
+// A hub has the state shared by the streams of a database.
 type hub struct {
 	db    *database.DB
-	paths map[string]int // guarded by Hubs.mu; the number of streams by the path of their URL
+	paths map[string]int // guarded by Hubs.mu; number of streams for each path
 	moved chan struct{}  // guarded by Hubs.mu; closed when a stream opens or closes
 
 	mu     sync.Mutex
-	groups map[string]*group // guarded by mu; by what was asked for
-	large  int               // guarded by mu; bytes of large batches in memory
-	rev    storage.Rev       // guarded by mu; of the latest state
-	broken string            // guarded by mu; why the file cannot be read; "" if it can
-	status string            // guarded by mu; what Hubs.Status returns
+	groups map[string]*group // guarded by mu; the key is from Join
+	large  int               // guarded by mu; bytes of all large batches
+	rev    storage.Rev       // guarded by mu; the latest state
+	broken string            // guarded by mu; why the file is unreadable; "" if the file is readable
+	status string            // guarded by mu; the result of Hubs.Status
 	more   <-chan struct{}   // guarded by mu; closed when rev, broken or status may have changed
 }
 
-// A group is the streams that have asked for the same. Most need the same events at the
-// same time, so these are encoded once.
+// A group has the streams with the same key. Most streams of a group need the same events at the
+// same time, so the events are encoded once.
 type group struct {
 	streams int    // guarded by hub.mu
 	latest  *batch // guarded by hub.mu; nil if there is none
 }
 
 const (
-	largeBatch = 16 << 10    // bytes; a smaller batch is kept until the next one
-	keepLarge  = time.Second // how long a larger one is kept for other streams
-	maxLarge   = 64 << 20    // bytes of all large ones in memory
+	largeBatch  = 16 << 10    // bytes; a group retains a smaller batch until the next batch
+	retainLarge = time.Second // how long a group retains a larger batch
+	maxLarge    = 64 << 20    // bytes of all larger batches
 
-	beatEvery   = 15 * time.Second       // how often a stream sends its place
-	reportAfter = 250 * time.Millisecond // from a stream that opens or closes to the event status
+	beatEvery   = 15 * time.Second       // how often a stream sends the id of the state
+	reportAfter = 250 * time.Millisecond // delay of the event status after a stream opens or closes
 )
 
-// ErrTooMuch reports that there is no memory for the events of a stream. The client connects
-// again, and then the budget of the server holds.
+// ErrTooMuch reports that the events of a stream need too much memory. The client connects again,
+// and then the budget of the server limits the memory.
 var ErrTooMuch = errors.New("the streams need too much memory")
 
-// ErrRevoked reports that the users have changed.
+// ErrRevoked reports that the account of the client was revoked.
 var ErrRevoked = errors.New("the user is gone or has another password")
 
-// A Subscription is one stream.
+// A Subscription is a stream.
 type Subscription struct {
 	hubs   *Hubs
 	hub    *hub
@@ -80,19 +79,19 @@ type Subscription struct {
 	key    string
 	path   string // of the URL
 	ended  <-chan struct{}
-	rev    storage.Rev // the state that the client has
-	broken string      // the hub.broken that the client has
-	status string      // the hub.status that the client has
-	batch  *batch      // the large one that is being sent; nil if there is none
+	rev    storage.Rev // state of the client
+	broken string      // hub.broken of the client
+	status string      // hub.status of the client
+	batch  *batch      // the large batch in transmission; nil: none
 
-	// Request is the number of the latest request that the client has when the stream
-	// begins; 0: none, so it gets all that are known.
+	// Request is the number of the latest request that the client has at the start; 0: none, and
+	// the client gets all requests.
 	Request uint64
 }
 
-// Join opens a stream of a topic. Streams with the same key, which have the same topic,
-// share what is encoded; path is the path of their URLs. The stream ends when ended is
-// closed. Join returns nil if there are as many streams as there may be.
+// Join opens a stream of a topic. Streams with the same key must have the same topic, and share
+// encoded events. path is the path of the URL. The stream ends when ended is closed. Join returns
+// nil if there are too many streams.
 func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan struct{}) *Subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,7 @@ func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan str
 		}
 		s.hubs[db] = h
 	}
-	s.moveLocked(h, path, 1)
+	s.countLocked(h, path, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.groups[key]
@@ -120,8 +119,8 @@ func (s *Hubs) Join(db *database.DB, t Topic, key, path string, ended <-chan str
 	return &Subscription{hubs: s, hub: h, group: g, topic: t, key: key, path: path, ended: ended, status: h.status}
 }
 
-// moveLocked counts a stream that opens or closes. The caller has s.mu.
-func (s *Hubs) moveLocked(h *hub, path string, n int) {
+// countLocked adds n streams at a path, -1 for a stream that closes. The caller has s.mu.
+func (s *Hubs) countLocked(h *hub, path string, n int) {
 	s.open += n
 	h.paths[path] += n
 	if h.paths[path] == 0 {
@@ -136,7 +135,7 @@ func (s *Subscription) Leave() {
 	h := s.hub
 	s.hubs.mu.Lock()
 	defer s.hubs.mu.Unlock()
-	s.hubs.moveLocked(h, s.path, -1)
+	s.hubs.countLocked(h, s.path, -1)
 	if len(h.paths) == 0 {
 		delete(s.hubs.hubs, h.db)
 	}
@@ -145,42 +144,44 @@ func (s *Subscription) Leave() {
 	h.releaseLocked(s.batch)
 	s.group.streams--
 	if s.group.streams == 0 {
-		h.keepLocked(s.group, nil)
+		h.retainLocked(s.group, nil)
 		delete(h.groups, s.key)
 	}
 }
 
-// Begin lets the stream begin after a revision, and returns the line that says so.
-func (s *Subscription) Begin(rev storage.Rev) []byte {
+// Start makes the stream start after a revision, and returns the first line.
+func (s *Subscription) Start(rev storage.Rev) []byte {
 	s.rev = rev
-	return placeLine(s.hub.db.Run(), rev)
+	return idLine(s.hub.db.Run(), rev)
 }
 
-// Resume lets the stream begin after a revision, and returns the events since then.
+// Resume makes the stream start after a revision, and returns the events since then.
 func (s *Subscription) Resume(rev storage.Rev) ([]byte, error) {
 	b, err := encode(s.hub.db, s.topic, rev)
 	if err != nil {
 		return nil, err
 	}
-	if place := s.Begin(b.rev); b.data == nil {
-		return place, nil
+	line := s.Start(b.rev)
+	if b.data == nil {
+		return line, nil
 	}
 	return b.data, nil
 }
 
-// Reset returns the event with which a stream begins at the state of a snapshot.
+// Reset returns the first event of a stream that starts with the state of a snapshot.
 func (s *Subscription) Reset(snap *database.Snapshot) ([]byte, error) {
 	return encodeReset(s.hub.db, s.topic, snap)
 }
 
-// Follow sends the events of the stream until the client goes, its credentials are revoked,
-// the server or the session ends, or an error ends the stream.
+// Follow sends the events of the stream. It returns when the client disconnects or the server or
+// the session ends, and with an error if the account is revoked or a write fails.
 func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *Writer) error {
-	beat := time.NewTicker(beatEvery) // keeps the connections of quiet streams
+	beat := time.NewTicker(beatEvery) // keeps the connections of quiet streams open
 	defer beat.Stop()
 	changes, _ := s.topic.(ChangesTopic)
-	moved, number := s.moved(changes), cmp.Or(s.Request, math.MaxUint64)
-	var report <-chan time.Time // many streams that open or close are one event
+	moved := s.moved(changes)
+	number := cmp.Or(s.Request, math.MaxUint64)
+	var report <-chan time.Time // one event for many streams that open or close
 	var events [][]byte
 	for {
 		var requests <-chan struct{}
@@ -189,7 +190,8 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 		}
 		var more <-chan struct{}
 		var err error
-		if events, more, err = s.next(events[:0]); err != nil {
+		events, more, err = s.next(events[:0])
+		if err != nil {
 			return err
 		}
 		if changes.Requests {
@@ -200,7 +202,7 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 			}
 		}
 		err = w.Send(events...)
-		clear(events) // they may be large
+		clear(events) // releases large events
 		s.sent()
 		if err != nil {
 			return err
@@ -209,16 +211,18 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 		case <-more:
 		case <-requests:
 		case <-moved:
-			moved, report = nil, time.After(reportAfter)
+			moved = nil
+			report = time.After(reportAfter)
 		case <-report:
-			moved, report = s.moved(changes), nil
+			moved = s.moved(changes)
+			report = nil
 			err = w.Send(statusEvent)
 		case <-beat.C:
-			err = w.Send(placeLine(s.hub.db.Run(), s.rev))
-		case <-ctx.Done():
-			return nil
+			err = w.Send(idLine(s.hub.db.Run(), s.rev))
 		case <-revoked:
 			return ErrRevoked
+		case <-ctx.Done():
+			return nil
 		case <-s.ended:
 			return nil
 		case <-s.hubs.Stop:
@@ -230,8 +234,8 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 	}
 }
 
-// moved returns a channel that is closed when another stream opens or closes, nil if the
-// client has not asked for that.
+// moved returns a channel that is closed when another stream opens or closes, nil if the topic
+// excludes streams.
 func (s *Subscription) moved(t ChangesTopic) <-chan struct{} {
 	if !t.Streams {
 		return nil
@@ -241,8 +245,8 @@ func (s *Subscription) moved(t ChangesTopic) <-chan struct{} {
 	return s.hub.moved
 }
 
-// next appends the events that the stream has not sent yet, and returns a channel that is
-// closed when there may be more. The caller calls sent afterwards.
+// next appends the next events, and returns a channel that is closed when there may be more. The
+// caller must call sent afterwards.
 func (s *Subscription) next(events [][]byte) (_ [][]byte, more <-chan struct{}, err error) {
 	h := s.hub
 	h.mu.Lock()
@@ -271,7 +275,7 @@ func (s *Subscription) next(events [][]byte) (_ [][]byte, more <-chan struct{}, 
 	return events, h.more, nil
 }
 
-// sent reports that what next has returned was sent.
+// sent releases the events returned by next.
 func (s *Subscription) sent() {
 	if s.batch != nil {
 		s.hub.mu.Lock()
@@ -281,7 +285,8 @@ func (s *Subscription) sent() {
 	}
 }
 
-// refreshLocked sets what streams compare with what they have sent. The caller has h.mu.
+// refreshLocked updates the state that streams compare with the state of the client. The caller
+// has h.mu.
 func (h *hub) refreshLocked(status func() string) {
 	select {
 	case <-h.more:
@@ -297,25 +302,28 @@ func (h *hub) refreshLocked(status func() string) {
 	} else if n := len(revisions); n > 0 {
 		h.rev = revisions[n-1].Rev
 	}
-	h.broken, h.status = "", status()
+	h.status = status()
+	h.broken = ""
 	if err := h.db.Err(); err != nil {
-		p, _ := problem.Of(err, problem.Keeper(h.db)) // who keeps it has logged the cause
+		p, _ := problem.Of(err, problem.Keeper(h.db)) // the store has logged the cause
 		h.broken = p.Detail
 	}
 }
 
-// batchLocked returns the events that lead a stream to the latest state. The caller has h.mu.
+// batchLocked returns the events from the state of a stream to the latest state. The caller has
+// h.mu.
 func (h *hub) batchLocked(s *Subscription) (*batch, error) {
 	b := s.group.latest
 	if b == nil || s.rev < b.from || b.until < s.rev || b.rev < h.rev {
 		var err error
-		if b, err = encode(h.db, s.topic, s.rev); err != nil {
+		b, err = encode(h.db, s.topic, s.rev)
+		if err != nil {
 			return nil, err
 		}
 		if n := len(b.data); n > largeBatch && h.large > 0 && h.large+n > maxLarge {
 			return nil, ErrTooMuch
 		}
-		h.keepLocked(s.group, b)
+		h.retainLocked(s.group, b)
 	}
 	if b.users > 0 {
 		b.users++
@@ -324,25 +332,25 @@ func (h *hub) batchLocked(s *Subscription) (*batch, error) {
 	return b, nil
 }
 
-// keepLocked keeps a batch, nil for none, for other streams of its group. The caller has h.mu.
-func (h *hub) keepLocked(g *group, b *batch) {
+// retainLocked retains a batch, nil for none, for other streams of the group. The caller has h.mu.
+func (h *hub) retainLocked(g *group, b *batch) {
 	h.releaseLocked(g.latest)
 	g.latest = b
-	if b == nil || len(b.data) <= largeBatch { // a few bytes are not worth a timer
+	if b == nil || len(b.data) <= largeBatch { // a small batch needs no timer
 		return
 	}
 	b.users = 1
 	h.large += len(b.data)
-	time.AfterFunc(keepLarge, func() {
+	time.AfterFunc(retainLarge, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if g.latest == b {
-			h.keepLocked(g, nil)
+			h.retainLocked(g, nil)
 		}
 	})
 }
 
-// releaseLocked ends one use of a batch, if it is a large one. The caller has h.mu.
+// releaseLocked ends a use of a large batch. The caller has h.mu.
 func (h *hub) releaseLocked(b *batch) {
 	if b == nil || b.users == 0 {
 		return
@@ -353,16 +361,15 @@ func (h *hub) releaseLocked(b *batch) {
 	}
 }
 
-// A PathCount is how many streams are open at a path.
+// A PathCount is the number of streams at a path.
 type PathCount struct {
 	Path  string `json:"path"`
 	Count int    `json:"count"`
 }
 
-const mostPaths = 20 // that Paths returns
+const maxPaths = 20 // result of Paths
 
-// Paths returns how many streams of a database are open at each path, the paths with
-// most streams first.
+// Paths returns the paths with the most streams of a database.
 func (s *Hubs) Paths(db *database.DB) []PathCount {
 	var all []PathCount
 	s.mu.Lock()
@@ -373,5 +380,5 @@ func (s *Hubs) Paths(db *database.DB) []PathCount {
 	}
 	s.mu.Unlock()
 	slices.SortFunc(all, func(a, b PathCount) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Path, b.Path)) })
-	return all[:min(len(all), mostPaths)]
+	return all[:min(len(all), maxPaths)]
 }

@@ -45,8 +45,8 @@ func (panicking) Events(*database.Revision) ([]Event, bool) { panic("cannot be e
 func TestHubPanic(t *testing.T) {
 	db, hubs := open(t), Hubs{Max: 2, Status: noStatus}
 	bad, good := hubs.Join(db, panicking{}, "bad", "/db", nil), hubs.Join(db, DatabaseTopic{}, "good", "/db", nil)
-	bad.Begin(db.Snapshot().Rev())
-	good.Begin(db.Snapshot().Rev())
+	bad.Start(db.Snapshot().Rev())
+	good.Start(db.Snapshot().Rev())
 	post(t, db, "")
 	func() {
 		defer func() {
@@ -75,7 +75,7 @@ func TestHubShares(t *testing.T) {
 		var streams []*Subscription
 		for i := range 40 {
 			s := hubs.Join(db, DatabaseTopic{}, strings.Repeat("k", i/2), "/db", nil)
-			s.Begin(db.Snapshot().Rev())
+			s.Start(db.Snapshot().Rev())
 			streams = append(streams, s)
 		}
 		h := streams[0].hub
@@ -98,7 +98,7 @@ func TestHubShares(t *testing.T) {
 		if sent > maxLarge || h.large != sent {
 			t.Errorf("%d bytes are in memory, counted as %d", sent, h.large)
 		}
-		time.Sleep(2 * keepLarge)
+		time.Sleep(2 * retainLarge)
 		synctest.Wait()
 		if h.large != sent {
 			t.Errorf("while they are sent, %d bytes are counted", h.large)
