@@ -16,6 +16,7 @@ import (
 // TestAuth has etcd ask for a user. The tokens of a user end during the test, as they do
 // when etcd restarts: it forgets them when the password is set.
 func TestAuth(t *testing.T) {
+	t.Parallel()
 	c, err := etcdtest.Start(etcdtest.Options{})
 	if err != nil {
 		t.Fatal(err)

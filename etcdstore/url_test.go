@@ -63,6 +63,7 @@ func TestParse(t *testing.T) {
 
 // TestTLS reaches etcd through a proxy that speaks TLS and asks for a certificate.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, pool := certificate(t)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},

@@ -205,6 +205,7 @@ func TestMissedEdit(t *testing.T) {
 
 // TestUnusableHead looks that a watch goes on if the head is one of a later version.
 func TestUnusableHead(t *testing.T) {
+	t.Parallel()
 	c := oneNode(t)
 	s := open(t, c, `{"items":[]}`)
 	follower := following(t, s, load(t, s))
@@ -271,7 +272,7 @@ func (g *gate) Watch(ctx context.Context, key string, o ...clientv3.OpOption) cl
 	return counted
 }
 
-// TestFarBehind cuts a store off while another one writes 100 MiB into a database of half a
+// TestFarBehind cuts a store off while another one writes 40 MiB into a database of half a
 // megabyte. Afterwards it does not receive all of that.
 func TestFarBehind(t *testing.T) {
 	c := oneNode(t)
@@ -285,7 +286,7 @@ func TestFarBehind(t *testing.T) {
 	eventually(t, func() bool { _, at, _, _ := follower(); return at > first.Rev })
 	g.shut()
 	rev := load(t, a).Rev
-	for i := range 200 {
+	for i := range maxMissed + 16 {
 		var err error
 		v := jsontext.Value(fmt.Sprintf(`{"v":"%d%s"}`, i, strings.Repeat("x", 512<<10)))
 		if rev, err = a.Commit(t.Context(), rev, []storage.Change{{Collection: "v", Value: v}}); err != nil {
@@ -414,6 +415,7 @@ func TestCut(t *testing.T) {
 
 // TestAway stops the node of a cluster: Watch reports it, and that it is back.
 func TestAway(t *testing.T) {
+	t.Parallel()
 	c, err := etcdtest.Start(etcdtest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -427,18 +429,14 @@ func TestAway(t *testing.T) {
 	if age := time.Since(s.Fresh()); age < staleAfter {
 		t.Errorf("Watch has reported it %v after the cluster last answered", age)
 	}
-	began := time.Now()
-	_, err = s.Commit(t.Context(), first.Rev, many(1, 10))
-	if !errors.Is(err, storage.ErrAway) || time.Since(began) > 2*readTime {
-		t.Errorf("Commit: %v after %v, want ErrAway", err, time.Since(began))
+	if _, err = s.Commit(t.Context(), first.Rev, many(1, 10)); !errors.Is(err, storage.ErrAway) {
+		t.Errorf("Commit: %v, want ErrAway", err)
 	}
 	if err := c.Nodes[0].Start(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { _, _, _, err := follower(); return err == nil })
-	if age := time.Since(s.Fresh()); age > staleAfter {
-		t.Errorf("the state is %v old after the cluster has answered", age)
-	}
+	eventually(t, func() bool { return time.Since(s.Fresh()) < staleAfter })
 	again(t, s, "n", "1")
 	eventually(t, func() bool { got, _, _, _ := follower(); return len(got) == 2 })
 }
