@@ -26,7 +26,8 @@ func explainConflicts(only string, data []byte, idMember func(collection string)
 	theirs := parse(only, texts[1], idMember, nil)
 	if ours != nil && theirs != nil {
 		compare(nil, ours.memberList(), theirs.memberList(), func(path []string, a, b *item) {
-			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)", strings.Join(path, "/"), show(a), labels[0], show(b), labels[1]))
+			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)",
+				strings.Join(path, "/"), show(a), labels[0], show(b), labels[1]))
 		})
 	}
 	if more := len(found) - maxConflicts; more > 0 {
@@ -66,21 +67,25 @@ func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
 	return texts, labels, n
 }
 
-// compare calls differ for the fields in which two lists differ, and for the items that only
-// one of them has; the other one is nil.
-func compare(path []string, a, b *list, differ func(path []string, a, b *item)) {
-	for i, it := range slices.Concat(a.items, b.items) {
-		at, x, y := append(path, it.key), a.item(it.key), b.item(it.key)
-		switch {
-		case x == nil || y == nil:
-			differ(at, x, y)
-		case i >= len(a.items) || sameValue(x.value, y.value): // both have it, or it was compared before
-		default:
-			if la, lb := x.list(), y.list(); len(path) < deepLevel && la.mixes(lb) {
-				compare(at, la, lb, differ)
-			} else {
-				differ(at, x, y)
-			}
+// compare calls differ for the fields in which two lists differ. If only one list has an item,
+// the other item is nil.
+func compare(path []string, ours, theirs *list, differ func(path []string, our, their *item)) {
+	for i, it := range slices.Concat(ours.items, theirs.items) {
+		at := append(path, it.key)
+		our := ours.item(it.key)
+		their := theirs.item(it.key)
+		if our == nil || their == nil {
+			differ(at, our, their)
+			continue
+		}
+		if i >= len(ours.items) || sameValue(our.value, their.value) { // compared before, or equal
+			continue
+		}
+		ourList, theirList := our.list(), their.list()
+		if len(path) < deepLevel && ourList.mixes(theirList) {
+			compare(at, ourList, theirList, differ)
+		} else {
+			differ(at, our, their)
 		}
 	}
 }

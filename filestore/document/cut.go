@@ -108,7 +108,7 @@ func (m *member) cut(c *parser, idMember string) bool {
 		m.array = &array{}
 		return c.array(m.array, idMember, c.reuseOf(m.name, idMember))
 	}
-	ok := c.value(deepest-1) && c.valid(start)
+	ok := c.skipValue(deepest-1) && c.valid(start)
 	m.value = c.data[start:c.at]
 	return ok
 }

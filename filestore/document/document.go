@@ -128,7 +128,7 @@ func (d *Document) Contents() []storage.Collection {
 		if m.array != nil && cs[i].Kind == storage.Array {
 			cs[i].Elements = m.array.contents(d.strict)
 		} else {
-			cs[i].Value = plain(m.text())
+			cs[i].Value = plain(m.valueText())
 		}
 	}
 	return cs
@@ -151,14 +151,14 @@ func (a *array) contents(strict bool) []storage.Element {
 func (d *Document) Value(name string) jsontext.Value {
 	for _, m := range d.members {
 		if m.name == name {
-			return bytes.Clone(plain(m.text()))
+			return bytes.Clone(plain(m.valueText()))
 		}
 	}
 	return nil
 }
 
-// text returns the bytes of the member's value.
-func (m *member) text() []byte {
+// valueText returns the text of the value.
+func (m *member) valueText() []byte {
 	if m.array == nil {
 		return m.value
 	}

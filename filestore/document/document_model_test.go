@@ -304,7 +304,7 @@ func surroundings(d *Document, c storage.Change) (from, to int) {
 	for i, m := range d.members {
 		begin := at + len(m.gap)
 		value := begin + len(m.label)
-		end := value + len(m.text())
+		end := value + len(m.valueText())
 		if m.name == c.Collection {
 			if c.ID == "" {
 				if c.Value != nil {

@@ -248,7 +248,7 @@ func (d *Document) sibling(m *member, n int) (found *array) {
 // removeMember removes the member at i.
 func (e *edit) removeMember(i int) {
 	m, top := e.members[i], e.top()
-	e.wrote(0, len(m.gap)+len(m.label)+len(m.text()))
+	e.wrote(0, len(m.gap)+len(m.label)+len(m.valueText()))
 	e.members = slices.Delete(e.members, i, i+1)
 	top.remove(func(j int) bool { return j == i })
 	e.setGaps(top)
@@ -267,7 +267,7 @@ func (e *edit) setGaps(top *list) {
 // replaceMember changes the member at i to v.
 func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	m := e.members[i]
-	old := m.text()
+	old := m.valueText()
 	s := e.styleIn(m)
 	if m.array != nil {
 		s.idMember = e.idMember(m.name)

@@ -8,7 +8,7 @@ func (d *Document) memberList() *list {
 	for i, m := range d.members {
 		it := &l.items[i]
 		it.key = m.name
-		it.value = m.text()
+		it.value = m.valueText()
 		if m.array != nil {
 			it.elements = m.array.elementList
 		}

@@ -87,8 +87,8 @@ func (l *list) text() []byte {
 	return b.Bytes()
 }
 
-// text returns the text of the item with the gap before it.
-func (it item) text() []byte { return concat(it.gap, it.label, it.value) }
+// withGap returns the text of the item with the gap before it.
+func (it item) withGap() []byte { return concat(it.gap, it.label, it.value) }
 
 // bracket is the key of the brackets of a list, which no item has.
 const bracket = "\xff"

@@ -15,14 +15,16 @@ import (
 
 // Unreachable lists the elements that no URL reaches, in the order of the document.
 func (d *Document) Unreachable() (found []storage.UnreachableElement) {
-	var pointers []string               // of each element that is found, and of the one with its id
-	var details []func(line int) string // given the line of that one
+	var pointers []string               // of each unreachable element, and of the first element with the id
+	var details []func(line int) string // given the line of the first element with the id
 	for _, m := range d.members {
 		if !m.hasUnreachable() || m.kind() != storage.Array {
 			continue
 		}
-		id, n := d.idMember(m.name), 0
-		keys, indexes := storage.NewKeys(id), make(map[string]int) // of the elements by id
+		id := d.idMember(m.name)
+		keys := storage.NewKeys(id)
+		indexes := make(map[string]int) // of the elements, by id
+		n := 0
 		for _, e := range m.array.elems.All() {
 			v := plain(e.value())
 			if key := keys.Next(v); storage.IsPositionKey(key) {
@@ -45,8 +47,8 @@ func (d *Document) Unreachable() (found []storage.UnreachableElement) {
 	return found
 }
 
-// why returns why no URL reaches the element v of a collection whose ids are in
-// the member called name. line is where the element with its id is, if there is one.
+// why explains why no URL reaches the element v of a collection with the ids in the field
+// called name. line is the line of the first element with the same id, if any.
 func why(collection, name string, v []byte, line int) string {
 	collection = cmp.Or(collection, `""`)
 	if v[0] != '{' {
@@ -71,91 +73,127 @@ func (d *Document) UnreachableCount() (n int) {
 	return n
 }
 
-// Places returns the places of pointers. It reads the text once. A pointer to what
-// is not there leads to the member, or to the top.
+// Places returns the places of pointers, and reads the text once. If a pointer leads to nothing,
+// the place is the place of the member, or the top.
 func (d *Document) Places(pointers []string) []storage.Place {
-	type target struct{ i, element int } // of places; the index, or -1
-	places, wanted := make([]storage.Place, len(pointers)), make(map[string][]target)
-	at := cursor{line: 1, column: 1}
-	at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
-	top := at.place()
-	top.Column = max(1, top.Column-len("{"))
-	for i, p := range pointers {
-		places[i] = top
-		if path := rawjson.SplitPointer(p); len(path) > 0 {
-			t := target{i, -1}
-			if len(path) > 1 && rawjson.IsIndex(path[1]) {
-				t.element, _ = strconv.Atoi(path[1])
-			}
-			wanted[path[0]] = append(wanted[path[0]], t)
-		}
-	}
+	l := newLocator(d, pointers)
 	for _, m := range d.members {
-		at.skip(m.gap)
-		list := wanted[m.name]
-		slices.SortFunc(list, func(a, b target) int { return cmp.Compare(a.element, b.element) })
-		delete(wanted, m.name)
-		if len(list) > 0 {
-			place, value := at.place(), m.value
-			if m.array != nil {
-				value = []byte("[]")
-			}
-			place.Text = value
-			if d.only == "" {
-				place.Column -= len("{")
-				place.Text = slices.Concat([]byte("{"), m.label, value)
-			}
-			for _, t := range list {
-				place.Inside = pointers[t.i]
-				if d.only != "" {
-					place.Inside = strings.TrimPrefix(place.Inside, rawjson.Pointer(m.name))
-				}
-				places[t.i] = place
-			}
+		if len(l.wanted) == 0 {
+			break
 		}
-		at.skip(m.label)
+		l.at.skip(m.gap)
+		targets := l.wanted[m.name]
+		delete(l.wanted, m.name)
+		l.placeMember(d, m, targets)
+		l.at.skip(m.label)
 		if m.array == nil {
-			at.skip(m.value)
-			continue
+			l.at.skip(m.value)
+		} else {
+			l.placeElements(m.array, targets)
 		}
-		at.skip(m.array.head)
-		n := 0
-		for _, e := range m.array.elems.All() {
-			for len(list) > 0 && list[0].element < n {
-				list = list[1:]
-			}
-			if len(list) == 0 && len(wanted) == 0 {
-				return places
-			}
-			if len(list) > 0 && list[0].element == n {
-				at.skip(e.before())
-				here := at.place()
-				here.Text = e.value()
-				for ; len(list) > 0 && list[0].element == n; list = list[1:] {
-					place := here
-					if parts := strings.SplitN(pointers[list[0].i], "/", 4); len(parts) == 4 {
-						place.Inside = "/" + parts[3]
-					}
-					places[list[0].i] = place
-				}
-				at.skip(e.value())
-			} else {
-				at.skip(e.text)
-			}
-			n++
-		}
-		at.skip(m.array.tail)
-		at.skip(m.array.foot)
 	}
-	return places
+	return l.places
 }
 
-// A cursor is the line and column after the text that it has skipped.
+// A locator finds the places of pointers while the cursor moves over a document.
+type locator struct {
+	pointers []string
+	places   []storage.Place
+	wanted   map[string][]target // by the name of the member, for members that follow
+	at       cursor
+}
+
+// A target is a pointer into a member.
+type target struct {
+	i       int // of the pointer
+	element int // index of the element of an array, or -1
+}
+
+// newLocator returns a locator at the first member of d. All places are the top.
+func newLocator(d *Document, pointers []string) *locator {
+	l := &locator{pointers: pointers, places: make([]storage.Place, len(pointers)), wanted: make(map[string][]target)}
+	l.at = cursor{line: 1, column: 1}
+	l.at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
+	top := l.at.place()
+	top.Column = max(1, top.Column-len("{"))
+	for i, p := range pointers {
+		l.places[i] = top
+		path := rawjson.SplitPointer(p)
+		if len(path) == 0 {
+			continue
+		}
+		t := target{i, -1}
+		if len(path) > 1 && rawjson.IsIndex(path[1]) {
+			t.element, _ = strconv.Atoi(path[1])
+		}
+		l.wanted[path[0]] = append(l.wanted[path[0]], t)
+	}
+	return l
+}
+
+// placeMember sets the places of targets to the member m. The cursor is before the name.
+func (l *locator) placeMember(d *Document, m *member, targets []target) {
+	if len(targets) == 0 {
+		return
+	}
+	place := l.at.place()
+	place.Text = m.value
+	if m.array != nil {
+		place.Text = []byte("[]")
+	}
+	if d.only == "" {
+		place.Column -= len("{")
+		place.Text = slices.Concat([]byte("{"), m.label, place.Text)
+	}
+	for _, t := range targets {
+		place.Inside = l.pointers[t.i]
+		if d.only != "" {
+			place.Inside = strings.TrimPrefix(place.Inside, rawjson.Pointer(m.name))
+		}
+		l.places[t.i] = place
+	}
+}
+
+// placeElements sets the places of targets in the array. The cursor moves over the array, unless
+// no more places are wanted.
+func (l *locator) placeElements(a *array, targets []target) {
+	l.at.skip(a.head)
+	slices.SortFunc(targets, func(a, b target) int { return cmp.Compare(a.element, b.element) })
+	n := 0
+	for _, e := range a.elems.All() {
+		for len(targets) > 0 && targets[0].element < n {
+			targets = targets[1:]
+		}
+		if len(targets) == 0 && len(l.wanted) == 0 {
+			return
+		}
+		l.at.skip(e.before())
+		place := l.at.place()
+		place.Text = e.value()
+		for _, t := range targets {
+			if t.element > n {
+				break
+			}
+			place.Inside = ""
+			if parts := strings.SplitN(l.pointers[t.i], "/", 4); len(parts) == 4 {
+				place.Inside = "/" + parts[3]
+			}
+			l.places[t.i] = place
+		}
+		l.at.skip(e.value())
+		n++
+	}
+	l.at.skip(a.tail)
+	l.at.skip(a.foot)
+}
+
+// A cursor is the line and column after skipped text.
 type cursor struct{ line, column int }
 
 func (c *cursor) skip(b []byte) {
 	if n := breaks(b); n > 0 {
-		c.line, c.column = c.line+n, 1
+		c.line += n
+		c.column = 1
 		b = b[bytes.LastIndexByte(b, '\n')+1:]
 	}
 	c.column += utf8.RuneCount(b)

@@ -52,7 +52,8 @@ func (t *markedText) write(ours, theirs []byte) {
 		return
 	case !t.differ:
 		line := t.out.Bytes()[t.line:]
-		t.differ, t.sides = true, [2][]byte{bytes.Clone(line), bytes.Clone(line)}
+		t.differ = true
+		t.sides = [2][]byte{bytes.Clone(line), bytes.Clone(line)}
 		t.out.Truncate(t.line)
 	}
 	t.sides = [2][]byte{append(t.sides[0], ours...), append(t.sides[1], theirs...)}
@@ -60,8 +61,10 @@ func (t *markedText) write(ours, theirs []byte) {
 
 // end writes the lines of a conflict, with markers around those that differ.
 func (t *markedText) end() {
-	a, b := slices.Collect(bytes.Lines(t.sides[0])), slices.Collect(bytes.Lines(t.sides[1]))
-	head, foot, least := 0, 0, min(len(a), len(b)) // lines that do not differ
+	a := slices.Collect(bytes.Lines(t.sides[0]))
+	b := slices.Collect(bytes.Lines(t.sides[1]))
+	least := min(len(a), len(b))
+	head, foot := 0, 0 // numbers of equal lines
 	for head < least && bytes.Equal(a[head], b[head]) {
 		head++
 	}
@@ -88,7 +91,9 @@ func (t *markedText) end() {
 		mark(">", "theirs")
 	}
 	t.out.Write(bytes.Join(a[len(a)-foot:], nil))
-	t.line, t.differ, t.sides = t.out.Len(), false, [2][]byte{}
+	t.line = t.out.Len()
+	t.differ = false
+	t.sides = [2][]byte{}
 }
 
 // items writes what is between the brackets of two lists.
@@ -97,17 +102,17 @@ func (t *markedText) items(path []string, ours, theirs *list) {
 	for _, o := range ours.items {
 		i := theirs.place(o.key)
 		if i < 0 {
-			t.write(o.text(), nil)
+			t.write(o.withGap(), nil)
 			continue
 		}
 		for ; next < i; next++ {
-			t.write(nil, theirs.items[next].text())
+			t.write(nil, theirs.items[next].withGap())
 		}
 		next++
 		t.item(append(path, o.key), &o, &theirs.items[i])
 	}
 	for ; next < len(theirs.items); next++ {
-		t.write(nil, theirs.items[next].text())
+		t.write(nil, theirs.items[next].withGap())
 	}
 	t.write(ours.tail, theirs.tail)
 }

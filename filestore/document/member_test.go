@@ -32,7 +32,7 @@ func TestMergeMembers(t *testing.T) {
 			for i, d := range sides {
 				for _, n := range d.members {
 					if n.name == m.name {
-						text := append([]byte("// the file\n"), n.text()...)
+						text := append([]byte("// the file\n"), n.valueText()...)
 						if parts[i], err = ParseMember(m.name, "", append(text, '\n'), d.idMember, nil); err != nil {
 							t.Fatal(err)
 						}

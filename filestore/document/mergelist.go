@@ -39,7 +39,7 @@ func (m *merger) mergeLists(path []string, base, ours, theirs *list, s style) []
 		result.remove(func(i int) bool { return deleted[result.items[i].key] })
 	}
 	if len(l.comments.base)+len(l.comments.kept)+len(l.comments.other) > 0 {
-		result.setComments(l.comments.base, l.comments.kept, l.comments.other, l.kept, l.other, s)
+		l.setComments(result, s)
 	}
 	return result.text()
 }
@@ -86,8 +86,8 @@ func (l *listMerge) mergeGaps(result *list) {
 	}
 }
 
-// mergeItems merges the items of the kept list with those of the other one. It returns the
-// keys of the items to delete.
+// mergeItems merges the items of the kept list with the items of the other list. It returns
+// the keys of the items to delete.
 func (l *listMerge) mergeItems(result *list, s style) (deleted map[string]bool) {
 	deleted = make(map[string]bool)
 	for i := range l.kept.items {
@@ -119,7 +119,7 @@ func (l *listMerge) mergeItem(result, ours, theirs *item, s style) {
 		result.value = l.conflict(path, "both changed it, and "+now, ours.value, theirs.value)
 		return
 	}
-	result.value = l.value(path, base, ours, theirs, s.at(result.gap, s.flat))
+	result.value = l.mergeValue(path, base, ours, theirs, s.at(result.gap, s.flat))
 	result.label = l.around(path, "in front of the value", base.label, ours.label, theirs.label)
 }
 
@@ -151,9 +151,9 @@ func (l *listMerge) insertAdded(result *list, s style) {
 	})
 }
 
-// added returns the items that only the other side has by the index of the kept item that
-// they come before. They follow the item that they follow on the other side, and where
-// both sides have added items those of ours are first.
+// added returns the items that only the other side has, by the index of the next kept item.
+// An added item follows the same item as on the other side. Where both sides have added items,
+// the items of ours come first.
 func (l *listMerge) added() map[int][]item {
 	added := make(map[int][]item)
 	keptSlots, otherSlots := l.slots(l.kept), l.slots(l.other)
@@ -186,9 +186,9 @@ func (l *listMerge) precedes(i, slot, other int) bool {
 	return !l.keepsTheirs && l.other.place(l.kept.items[i].key) < 0
 }
 
-// slots returns, for each item of a side, its place among the items of the base: an odd
-// number, or the even number before the next item that the base has. If the orders differ
-// all are 0.
+// slots returns, for each item of a side, the position among the items of the base: an odd
+// number, or for an added item the even number before the next item of the base. If the orders
+// differ, all slots are 0.
 func (l *listMerge) slots(side *list) []int {
 	slots := make([]int, len(side.items))
 	if !l.ordered {
@@ -203,4 +203,58 @@ func (l *listMerge) slots(side *list) []int {
 		}
 	}
 	return slots
+}
+
+// mergedComments returns the comments that the merge of two lists should have.
+func (l *listMerge) mergedComments(merged *list) commentMap {
+	all := make(commentMap)
+	for i := range len(merged.items) + 1 {
+		trail, lead := merged.anchors(i)
+		for _, a := range []anchor{trail, lead} {
+			kept, other := l.comments.kept[a], l.comments.other[a]
+			switch {
+			case l.kept.place(a.key) < 0:
+				all[a] = other
+			case l.other.place(a.key) < 0:
+				all[a] = kept
+			default:
+				all[a] = mergeComments(l.comments.base[a], kept, other)
+			}
+		}
+	}
+	return all
+}
+
+// setComments replaces the comments in the merge of two lists.
+func (l *listMerge) setComments(merged *list, s style) {
+	want := l.mergedComments(merged)
+	wanted := want.count()
+	kept := l.comments.kept.count()
+	other := l.comments.other.count()
+	// A comment may have moved to another item; do not duplicate it.
+	// A comment of both sides stays, even if no item should have it.
+	used := make(map[string]int)
+	choose := func(a anchor, now []string) (all []string) {
+		for _, text := range want[a] {
+			used[text]++
+			if used[text] <= max(kept[text], other[text], kept[text]+other[text]-l.known[text]) {
+				all = append(all, text)
+			}
+		}
+		for _, text := range now {
+			if kept[text] > 0 && other[text] > 0 && wanted[text] == 0 {
+				all = append(all, text)
+			}
+		}
+		return all
+	}
+	for i := range len(merged.items) + 1 {
+		before, after := merged.anchors(i)
+		hasTrail, hasLead := merged.commentsAt(i)
+		trail, lead := choose(before, hasTrail), choose(after, hasLead)
+		if !slices.Equal(trail, hasTrail) || !slices.Equal(lead, hasLead) {
+			gap := merged.gap(i)
+			*gap = s.layComments(withoutComments(*gap), trail, lead, i == len(merged.items))
+		}
+	}
 }

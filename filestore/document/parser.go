@@ -85,7 +85,7 @@ func (c *parser) space() { c.at = rawjson.SkipSpace(c.plain, c.at) }
 // name reads the name of a member and returns it unquoted.
 func (c *parser) name() (spelled string, ok bool) {
 	start := c.at
-	if c.peek() != '"' || !c.value(0) || !c.valid(start) {
+	if c.peek() != '"' || !c.skipValue(0) || !c.valid(start) {
 		return "", false
 	}
 	return rawjson.Unquote(c.plain[start:c.at]), true
@@ -94,15 +94,15 @@ func (c *parser) name() (spelled string, ok bool) {
 // valid reports whether the text from start on is a valid value.
 func (c *parser) valid(start int) bool { return jsontext.Value(c.plain[start:c.at]).IsValid() }
 
-// value reads a value without validating it. It reports false if none begins or
+// skipValue reads a value without validating it. It reports false if none begins or
 // ends, or if it nests deeper than most.
-func (c *parser) value(most int) bool {
+func (c *parser) skipValue(most int) bool {
 	start := c.at
 	switch c.peek() {
 	case '"':
 		c.at = rawjson.SkipString(c.plain, c.at)
 	case '{', '[':
-		return c.brackets(most)
+		return c.skipList(most)
 	default:
 		for c.at < len(c.plain) && strings.IndexByte(" \t\r\n,:]}", c.plain[c.at]) < 0 {
 			c.at++
@@ -111,8 +111,8 @@ func (c *parser) value(most int) bool {
 	return c.at > start
 }
 
-// brackets is value for an object or array.
-func (c *parser) brackets(most int) bool {
+// skipList is skipValue for an object or array.
+func (c *parser) skipList(most int) bool {
 	b, depth := c.plain, 0
 	for i := c.at; i < len(b); {
 		switch b[i] {
@@ -179,7 +179,7 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 			}
 			gap := c.at - end
 			c.spaced = false
-			if !c.value(deepest-2) || c.bad.Load() {
+			if !c.skipValue(deepest-2) || c.bad.Load() {
 				return false
 			}
 			e := element{text: c.data[end:c.at], gap: uint32(gap), compact: !c.spaced}

@@ -83,7 +83,9 @@ type merger struct {
 // unifyLineBreaks gives the documents the same line breaks. The result gets those of the edit
 // that changed them.
 func (m *merger) unifyLineBreaks() {
-	base, ours, theirs := m.baseDoc.style.nl, m.ourDoc.style.nl, m.theirDoc.style.nl
+	base := m.baseDoc.style.nl
+	ours := m.ourDoc.style.nl
+	theirs := m.theirDoc.style.nl
 	if base == ours && base == theirs {
 		return
 	}
@@ -100,7 +102,9 @@ func (m *merger) unifyLineBreaks() {
 
 // mergeDocuments returns the merged document, or nil if the text is not valid.
 func (m *merger) mergeDocuments() *Document {
-	base, ours, theirs := m.baseDoc, m.ourDoc, m.theirDoc
+	base := m.baseDoc
+	ours := m.ourDoc
+	theirs := m.theirDoc
 	m.conflicts = nil
 	m.lay = ours.layout() != theirs.layout()
 	m.relaid = m.lay && ours.layout() == base.layout()
@@ -153,12 +157,14 @@ func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
 	return m.conflict(path, "both changed the comments "+where, o, t)
 }
 
-// value merges the value of an item. base has none if both edits added it.
-func (m *merger) value(path []string, base, ours, theirs *item, s style) []byte {
+// mergeValue merges the value of an item. The value of base is nil if both edits added the item.
+func (m *merger) mergeValue(path []string, base, ours, theirs *item, s style) []byte {
 	if edited, ok := pick(bytes.Equal, base.value, ours.value, theirs.value); ok {
 		return edited
 	}
-	baseList, ourList, theirList := base.list(), ours.list(), theirs.list()
+	baseList := base.list()
+	ourList := ours.list()
+	theirList := theirs.list()
 	if base.value == nil {
 		*baseList = list{open: ourList.open, keyed: ourList.keyed}
 	}
