@@ -22,25 +22,25 @@ import (
 	"pickup/internal/storage"
 )
 
-// A notice is a sentence that the user should know at the start.
+// A notice is a sentence for the user at startup.
 type notice struct {
 	label string // before the text on a terminal
 	level slog.Level
 	text  string
 }
 
-// note returns a notice of something that is as it should be.
+// note returns a notice that is no warning.
 func note(format string, args ...any) notice {
 	return notice{"Note", slog.LevelInfo, fmt.Sprintf(format, args...)}
 }
 
-// warning returns a notice of something that is not as it should be.
+// warning returns a notice about a problem.
 func warning(format string, args ...any) notice {
 	return notice{"Note", slog.LevelWarn, fmt.Sprintf(format, args...)}
 }
 
-// printBanner prints what is served, where and for whom. In a log of JSON it
-// writes records of any level, because one of them may have the password.
+// printBanner prints the file, the addresses and the notices. To a JSON log it writes records
+// of any level, because one of them may have the password.
 func (s *service) printBanner(ctx context.Context) error {
 	s.addNotices()
 	if s.Quiet {
@@ -120,10 +120,9 @@ func (s *service) insteadOfPassword() string {
 	return ", or start with --no-auth to use no password"
 }
 
-// addNotices adds notices about the handling of writes, the users and risks.
+// addNotices adds notices about settings, writes, users and risks.
 func (s *service) addNotices() {
 	add := func(n notice) { s.notices = append(s.notices, n) }
-	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
 	for _, dir := range s.Static {
 		add(note("the files of %s are served (--static), except pickup's own.", dir))
 	}
@@ -133,12 +132,18 @@ func (s *service) addNotices() {
 	for _, u := range s.networkURLs() {
 		add(note("other machines may be able to reach the service at %s; pages from there need --cors-origin.", u))
 	}
-	switch {
-	case s.ReadOnly:
+	if s.ReadOnly {
 		add(note("writes are refused (--read-only)."))
-	case s.Ephemeral:
+	}
+	if s.Ephemeral {
 		add(note("writes stay in memory (--ephemeral)."))
 	}
+	s.addAccessNotices(add)
+}
+
+// addAccessNotices adds notices about users, passwords and risks.
+func (s *service) addAccessNotices(add func(notice)) {
+	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
 	switch {
 	case s.NoAuth == config.NoAuthPublic:
 		danger("anyone who can reach this address can read and change the file (--no-auth=public).")
@@ -163,7 +168,7 @@ func (s *service) addNotices() {
 
 // url returns the base URL of the service on this machine, "" until it listens.
 func (s *service) url() string {
-	if config.IsLocalhost(s.Host) && len(s.listeners) == 1 { // without IPv6, say
+	if config.IsLocalhost(s.Host) && len(s.listeners) == 1 { // for example without IPv6
 		return s.urlAt(s.listeners[0].Addr().(*net.TCPAddr).IP.String())
 	}
 	return s.urlAt(config.Reachable(s.Host))

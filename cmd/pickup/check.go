@@ -54,7 +54,8 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		_, inRules := e.File.Rules(settings)
 		found = append(found, inRules...)
 	} else if e.File.Name != "" {
-		found = append(found, lint.Finding{File: e.File.Name, Detail: strings.TrimPrefix(err.Error(), e.File.Name+": ")})
+		detail := strings.TrimPrefix(err.Error(), e.File.Name+": ")
+		found = append(found, lint.Finding{File: e.File.Name, Detail: detail})
 	}
 	say := func(format string, args ...any) { // names of files may have control characters
 		text := replaceControls(fmt.Sprintf(format, args...), unicode.ReplacementChar)
@@ -63,10 +64,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	for _, f := range found {
 		say("%v", f)
 	}
-	switch {
-	case inText:
+	if inText {
 		say("%s: fix this first; the rest was not checked", path)
-	case unchecked != "":
+	} else if unchecked != "" {
 		say("%s: rules were not checked: %s", path, unchecked)
 	}
 	if advice := mergeAdvice(ctx, path); advice != "" {

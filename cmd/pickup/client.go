@@ -24,19 +24,20 @@ type client struct {
 	http   http.Client
 	server *url.URL // with the user and the password, if there is one
 
-	prefix    string // what the paths of the API begin with, such as /api; not those below /_/
-	maxBody   int64  // bytes that the body of a request may have
+	prefix    string // prefix of the paths of the API, such as /api, but not of those below /_/
+	maxBody   int64  // maximum size of a request body in bytes
 	relations []database.Relation
 }
 
-// localClient returns a client of a server of this machine. There is no proxy, because it might
-// answer for the server. The certificate is not verified: it is for the names that clients use.
+// localClient returns a client of a server on this machine. It uses no proxy, which might
+// respond for the server. It does not verify the certificate, which is for other names.
 func localClient(server *url.URL) *client {
-	return &client{server: server, http: http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	return &client{server: server, http: http.Client{Transport: transport}}
 }
 
-// A refusedError is an answer of a server that is not a success: what it says is wrong
-// (RFC 9457) or else its status.
+// A refusedError is an unsuccessful response: its problem details (RFC 9457) or else its
+// status.
 type refusedError struct {
 	status int
 	Detail string // a sentence
@@ -48,8 +49,8 @@ func (e *refusedError) Error() string { return e.Detail }
 // A lostError is the loss of a connection: another attempt may succeed.
 type lostError struct{ error }
 
-// openOrAsk returns the store of a file that exists, to write it, or else a client of the
-// server that has the file.
+// openOrAsk opens an existing file for writing, or returns a client of the server that has
+// the file.
 func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Store, *client, error) {
 	store, inUse := openFile(ctx, e, path, filestore.Options{MustExist: true})
 	address := ""
@@ -76,11 +77,13 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 	if err := json.Unmarshal(text, &status); err != nil {
 		return nil, nil, fmt.Errorf("%w; %s is not pickup, or an older version", inUse, address)
 	}
-	c.prefix, c.maxBody, c.relations = status.Prefix, status.Limits.Body, status.Relations
+	c.prefix = status.Prefix
+	c.maxBody = status.Limits.Body
+	c.relations = status.Relations
 	return nil, c, nil
 }
 
-// send sends a request as do does, and returns the answer and its header.
+// send is like do, but returns the body of the response and its header.
 func (c *client) send(ctx context.Context, method, path string, body []byte, header ...string) ([]byte, http.Header, error) {
 	resp, err := c.do(ctx, method, path, body, header...)
 	if err != nil {
@@ -91,9 +94,9 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	return answer, resp.Header, err
 }
 
-// do sends a request with a body of JSON, unless that is nil. header has names, each with its
-// value after it. The error has a lostError without an answer, and is a *refusedError if the answer
-// is not a success. The error of a 401 says which password to set.
+// do sends a request with a body of JSON; nil is no body. header lists names and values in
+// turn. The error wraps a lostError if there is no response, and is a *refusedError if the
+// response is not a success. The error of a 401 names the password to set.
 func (c *client) do(ctx context.Context, method, path string, body []byte, header ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.server.JoinPath(path).String(), bytes.NewReader(body))
 	if err != nil {
@@ -107,16 +110,17 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.server.Host, lostError{errors.Unwrap(err)}) // the error of net/http has the password
+		// The error of net/http itself contains the password.
+		return nil, fmt.Errorf("%s: %w", c.server.Host, lostError{errors.Unwrap(err)})
 	}
 	if resp.StatusCode < 300 {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	switch u := req.URL.User; {
-	case resp.StatusCode == http.StatusUnauthorized && u != nil:
-		return nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, spell.Printable(u.Username()))
-	case resp.StatusCode == http.StatusUnauthorized:
+	if resp.StatusCode == http.StatusUnauthorized {
+		if u := req.URL.User; u != nil {
+			return nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, spell.Printable(u.Username()))
+		}
 		return nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
 	}
 	refused := &refusedError{status: resp.StatusCode}

@@ -14,12 +14,13 @@ import (
 	"pickup/internal/storage"
 )
 
-// connectTime is how long a start waits for a cluster that does not answer.
+// connectTime is how long a startup waits for a cluster that does not respond.
 const connectTime = 30 * time.Second
 
-// connectCluster opens a database in a cluster that answers. It has to exist unless it is made.
-// The connection settings are added to o.
-func connectCluster(ctx context.Context, e *environment, url string, access config.ClusterAccess, o etcdstore.Options, made bool) (*etcdstore.Store, error) {
+// connectCluster opens a database in a cluster, and waits until the cluster responds. The
+// database must exist, unless create is set. connectCluster adds the connection settings to o.
+func connectCluster(ctx context.Context, e *environment, url string, access config.ClusterAccess,
+	o etcdstore.Options, create bool) (*etcdstore.Store, error) {
 	address, err := etcdstore.Parse(url)
 	if err != nil {
 		return nil, config.UsageError{Err: err}
@@ -35,15 +36,14 @@ func connectCluster(ctx context.Context, e *environment, url string, access conf
 	if err != nil {
 		return nil, config.UsageError{Err: err}
 	}
-	if err := await(ctx, store, url, o.Log); err != nil && !(made && errors.Is(err, fs.ErrNotExist)) {
+	if err := await(ctx, store, url, o.Log); err != nil && !(create && errors.Is(err, fs.ErrNotExist)) {
 		store.Close()
 		return nil, err
 	}
 	return store, nil
 }
 
-// await waits until a cluster answers, and returns an error that says what to do if
-// there is no database.
+// await waits until a cluster responds. If there is no database, the error says what to do.
 func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Logger) error {
 	for end, logged := time.Now().Add(connectTime), false; ; {
 		_, err := store.Latest(ctx)
@@ -63,7 +63,7 @@ func await(ctx context.Context, store *etcdstore.Store, url string, log *slog.Lo
 	}
 }
 
-// clusterError returns the error of a command for one of a store.
+// clusterError translates an error of a store for the user of a command.
 func clusterError(err error, url string) error {
 	var away *storage.AwayError
 	var advice *storage.AdviceError
@@ -81,7 +81,8 @@ func clusterError(err error, url string) error {
 }
 
 // openDatabase opens a database in a cluster for a command that does not serve it.
-func openDatabase(ctx context.Context, e *environment, url string, access config.ClusterAccess, ids config.IDConvention) (*database.DB, *etcdstore.Store, error) {
+func openDatabase(ctx context.Context, e *environment, url string, access config.ClusterAccess,
+	ids config.IDConvention) (*database.DB, *etcdstore.Store, error) {
 	store, err := connectCluster(ctx, e, url, access, etcdstore.Options{Log: e.log()}, false)
 	if err != nil {
 		return nil, nil, err

@@ -10,21 +10,21 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A completionCommand prints a script that completes command lines of pickup or,
-// for that script, the completions of a word.
+// A completionCommand prints a script that completes command lines of pickup. The script runs
+// the command to get the candidates for a word.
 type completionCommand struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
 	Words []string `arg:"" optional:"" help:"Print the completions of the last of these words; for the script."`
 }
 
-// completions has the script of each shell. It completes the names of files if pickup has no
-// completions.
+// completions has the script of each shell. A script completes file names if pickup prints no
+// candidates.
 //
 //go:embed completion
 var completions embed.FS
 
-// run prints the script, or what the last of the words may become, with its meaning after
-// a tab. The shell selects what begins as the word does.
+// run prints the script, or the candidates for the last word, each with its help after a tab.
+// The shell filters them by prefix.
 func (c *completionCommand) run(_ context.Context, e *environment) error {
 	words, commands := c.Words, e.parsed.Model.Children
 	if len(words) == 0 {
@@ -35,7 +35,12 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 		return err
 	}
 	last := words[len(words)-1]
-	command := commands[max(0, slices.IndexFunc(commands, func(n *kong.Node) bool { return len(words) > 1 && n.Name == words[0] }))] // or serve
+	command := commands[0] // serve
+	for _, n := range commands {
+		if len(words) > 1 && n.Name == words[0] {
+			command = n
+		}
+	}
 	flags, values := slices.Concat(command.AllFlags(true)...), command.Positional
 	for _, flag := range flags {
 		if len(words) > 1 && words[len(words)-2] == "--"+flag.Name && !flag.IsBool() {

@@ -29,19 +29,26 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	e.File.HideSecrets()
 	rules := e.File.RulesText()
 	var b strings.Builder
-	print := func(name string, value any, source string) {
-		if s, ok := value.(fmt.Stringer); ok {
-			value = s.String()
-		}
-		text := []byte("[]")
-		if list, ok := value.([]string); !ok || list != nil {
-			text, _ = json.Marshal(value) // a text, a number, true or false, or a list of texts
-		}
-		// Of these types, JSON is TOML, which has to escape one more character.
-		_ = (*jsontext.Value)(&text).Format(jsontext.SpaceAfterComma(true))
-		setting := name + " = " + strings.ReplaceAll(string(text), "\x7f", `\u007f`)
-		fmt.Fprintf(&b, "%-40s # %s\n", setting, cmp.Or(source, "default"))
+	c.printDatabase(&b, e)
+	c.printFlags(&b, e, rules != "")
+	if err := c.RouteFile.Print(&b, e.Sources); err != nil {
+		return err
 	}
+	for _, name := range []string{
+		"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE",
+	} {
+		state := "not set"
+		if e.Getenv(name) != "" {
+			state = "set"
+		}
+		fmt.Fprintf(&b, "# %s is %s\n", name, state)
+	}
+	_, err := fmt.Fprint(e.stdout, b.String()+rules)
+	return err
+}
+
+// printDatabase prints the database and its source.
+func (c *configCommand) printDatabase(b *strings.Builder, e *environment) {
 	source := ""
 	switch {
 	case c.File != "":
@@ -55,7 +62,11 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	if etcdstore.IsURL(db) {
 		db = etcdstore.Redacted(db)
 	}
-	print("db", db, source)
+	printSetting(b, "db", db, source)
+}
+
+// printFlags prints the flags of serve and their sources.
+func (c *configCommand) printFlags(b *strings.Builder, e *environment, hasRules bool) {
 	for _, p := range e.parsed.Path {
 		if p.Flag != nil && !p.Resolved {
 			e.Used[p.Flag.Name] = "flag"
@@ -69,21 +80,24 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 		if value == config.AuthNeeded {
 			value = false
 		}
-		if flag.Name == config.SimulateKey && rules != "" {
-			b.WriteString("# ") // TOML has one of that name
+		if flag.Name == config.SimulateKey && hasRules {
+			b.WriteString("# ") // the array of rules has the same name
 		}
-		print(flag.Name, value, e.Used[flag.Name])
+		printSetting(b, flag.Name, value, e.Used[flag.Name])
 	}
-	if err := c.RouteFile.Print(&b, e.Sources); err != nil {
-		return err
+}
+
+// printSetting prints a setting as a line of TOML.
+func printSetting(b *strings.Builder, name string, value any, source string) {
+	if s, ok := value.(fmt.Stringer); ok {
+		value = s.String()
 	}
-	for _, name := range []string{"PICKUP_USER", "PICKUP_PASSWORD", "PICKUP_PASSWORD_FILE", "PICKUP_ETCD_PASSWORD", "PICKUP_ETCD_PASSWORD_FILE"} {
-		state := "not set"
-		if e.Getenv(name) != "" {
-			state = "set"
-		}
-		fmt.Fprintf(&b, "# %s is %s\n", name, state)
+	text := []byte("[]")
+	if list, ok := value.([]string); !ok || list != nil {
+		text, _ = json.Marshal(value) // a string, a number, a boolean or a list of strings
 	}
-	_, err := fmt.Fprint(e.stdout, b.String()+rules)
-	return err
+	// The JSON of these types is TOML, except that TOML also escapes DEL.
+	_ = (*jsontext.Value)(&text).Format(jsontext.SpaceAfterComma(true))
+	setting := name + " = " + strings.ReplaceAll(string(text), "\x7f", `\u007f`)
+	fmt.Fprintf(b, "%-40s # %s\n", setting, cmp.Or(source, "default"))
 }

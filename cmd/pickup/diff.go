@@ -21,7 +21,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A diffCommand prints what differs between two states of a file, by record.
+// A diffCommand prints the differences between two states of a file, by record.
 type diffCommand struct {
 	A    string `arg:"" optional:"" help:"A file or folder, or a commit with FILE (HEAD)."`
 	B    string `arg:"" optional:"" help:"Another file or commit (FILE)."`
@@ -51,7 +51,9 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 			ch.ID = changed.ID
 		}
 		before, after, records := changed.Values()
-		ch.Before, ch.After, ch.Records = json.RawMessage(before), json.RawMessage(after), records
+		ch.Before = json.RawMessage(before)
+		ch.After = json.RawMessage(after)
+		ch.Records = records
 		if c.JSON {
 			encoder.Encode(ch) // Flush returns its error
 		} else {
@@ -67,7 +69,7 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// changes returns what differs between A and B; path is the file or folder that commits have.
+// changes returns the differences between A and B. path is the file or folder in commits.
 func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Change, error) {
 	if filestore.IsFolder(c.B) {
 		path = c.B
@@ -104,7 +106,7 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 	return snaps[0].Changes(snaps[1]), nil
 }
 
-// readFolder reads a folder, or the one at path in a commit.
+// readFolder reads a folder, or the folder at path in a commit.
 func readFolder(ctx context.Context, name, path string) (docs []*document.Document, err error) {
 	files, err := fs.Glob(os.DirFS(name), "*.json")
 	read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(name, file)) }
@@ -135,7 +137,7 @@ func readFolder(ctx context.Context, name, path string) (docs []*document.Docume
 	return docs, nil
 }
 
-// readFile reads a file, or the one at path in a commit. before is what A has.
+// readFile reads a file, or the file at path in a commit. before is the document of A.
 func (c *diffCommand) readFile(ctx context.Context, name, path string, before []*document.Document) ([]*document.Document, error) {
 	text, err := readVersion(ctx, name, path)
 	if err != nil {
@@ -154,13 +156,16 @@ func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 		return text, err
 	}
 	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	object, dir := name, "."
-	switch inCommit := strings.Contains(name, ":"); {
-	case err == nil && notCommit == nil:
-		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit", name, filepath.Base(path))
-	case err == nil || notCommit != nil && !inCommit && !errors.Is(err, fs.ErrNotExist):
+	if err == nil && notCommit == nil {
+		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit",
+			name, filepath.Base(path))
+	}
+	inCommit := strings.Contains(name, ":")
+	if err == nil || notCommit != nil && !inCommit && !errors.Is(err, fs.ErrNotExist) {
 		return text, err
-	case !inCommit:
+	}
+	object, dir := name, "."
+	if !inCommit {
 		object, dir = name+":./"+filepath.Base(path), filepath.Dir(path)
 	}
 	text, err = git(ctx, dir, "cat-file", "blob", object)

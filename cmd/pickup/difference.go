@@ -8,20 +8,21 @@ import (
 	"pickup/internal/storage"
 )
 
-// difference returns changes that lead from old contents to new ones. They say as
-// little as possible, so that a file keeps its comments and its layout. A collection in
-// another order is set as a whole, and so is one whose elements without ids change.
+// difference returns changes from old contents to new ones. They are minimal, so that a file
+// keeps comments and layout. A collection is set as a whole if its order changes, or elements
+// without ids.
 func difference(old, now []storage.Collection) (changes []storage.Change) {
-	snaps := [2]*database.Snapshot{database.NewSnapshot(old, database.Options{}), database.NewSnapshot(now, database.Options{})}
-	changed := snaps[0].Changes(snaps[1])
+	before := database.NewSnapshot(old, database.Options{})
+	after := database.NewSnapshot(now, database.Options{})
+	changed := before.Changes(after)
 	whole := make(map[string]bool)
 	for _, ch := range changed {
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	for _, c := range now {
 		i := 0 // of the next record that was there before
-		for r := range snaps[0].All(c.Name) {
-			if _, err := snaps[1].Get(c.Name, r.ID); err == nil {
+		for r := range before.All(c.Name) {
+			if _, err := after.Get(c.Name, r.ID); err == nil {
 				whole[c.Name] = whole[c.Name] || c.Elements[i].Key != r.ID
 				i++
 			}

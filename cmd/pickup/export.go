@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,34 +43,28 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 	return c.write(ctx, e, b, store.IDMember)
 }
 
-// write changes what differs in the file, and writes the schema next to it, or where its
-// "$schema" says. In a folder, files with no data in the cluster stay. idMember returns the
-// fields with the ids in the cluster.
+// write changes what differs in the file, and writes the schema next to the file, or to the
+// path in "$schema". In a folder, files without data in the cluster stay. idMember returns the
+// field with the ids of a collection.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
 	if os.IsPathSeparator(c.File[len(c.File)-1]) {
 		if err := os.MkdirAll(c.File, 0o755); err != nil {
 			return err
 		}
 	}
-	folder := filestore.IsFolder(c.File)
 	rules, err := lint.SchemaPath(c.File, "")
 	if err != nil {
 		return err
 	}
-	contents := slices.Clone(b.Contents)
-	if i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" }); i >= 0 && folder {
-		contents = slices.Delete(contents, i, i+1) // its schema has a name of its own
-	} else if i >= 0 && len(b.Rules) > 0 {
-		contents[i].Value = jsontext.Value(quote(reference(rules)))
-	}
-	made := isNew(c.File)
-	// Open also completes a write that was interrupted and has left the file aside.
+	contents := c.contents(b, rules)
+	created := isNew(c.File)
+	// Open also completes an interrupted write.
 	file, err := openFile(ctx, e, c.File, filestore.Options{Initial: databaseText(contents)})
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if isNew(c.File) { // Open could not create it
+	if isNew(c.File) { // Open could not create the file
 		return errors.New(strings.Join(file.Warnings(), "; "))
 	}
 	if err := file.KeyBy(idMember); err != nil {
@@ -79,33 +74,56 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 	if err != nil {
 		return err
 	}
+
 	changes := difference(now.Contents, contents)
-	if folder {
+	if filestore.IsFolder(c.File) {
 		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.ID == "" && ch.Value == nil })
 	}
-	if path, err := lint.SchemaPath(c.File, lint.Declared(file)); err == nil && path != rules && len(b.Rules) > 0 {
-		rules = path
+	declared, err := lint.SchemaPath(c.File, lint.Declared(file))
+	if err == nil && declared != rules && len(b.Rules) > 0 {
+		rules = declared
 		changes = slices.DeleteFunc(changes, func(ch storage.Change) bool { return ch.Collection == "$schema" })
 	}
 	n := len(changes)
 	if n > 0 {
-		_, err = file.Commit(ctx, now.Rev, changes)
-	} else if made {
+		if _, err := file.Commit(ctx, now.Rev, changes); err != nil {
+			return err
+		}
+	} else if created {
 		n = len(contents)
 	}
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(e.stdout, "%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
-	if len(b.Rules) == 0 {
+	return writeRules(e, rules, b.Rules)
+}
+
+// contents returns the contents for the file, in which "$schema" names the file of the rules.
+// The schema of a folder has a fixed name and is not named.
+func (c *exportCommand) contents(b storage.Batch, rules string) []storage.Collection {
+	contents := slices.Clone(b.Contents)
+	i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" })
+	if i < 0 {
+		return contents
+	}
+	if filestore.IsFolder(c.File) {
+		return slices.Delete(contents, i, i+1)
+	}
+	if len(b.Rules) > 0 {
+		contents[i].Value = jsontext.Value(quote(reference(rules)))
+	}
+	return contents
+}
+
+// writeRules writes the rules to a file, unless there are none or the file has them.
+func writeRules(e *environment, file string, rules []byte) error {
+	if len(rules) == 0 {
 		return nil
 	}
-	if old, err := os.ReadFile(rules); err == nil && string(old) == string(b.Rules) {
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, rules) {
 		return nil
 	}
-	if err := filestore.WriteFile(rules, b.Rules, true); err != nil {
+	if err := filestore.WriteFile(file, rules, true); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: the rules\n", rules)
+	fmt.Fprintf(e.stdout, "%s: the rules\n", file)
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// This file is for the commands that use a FILE.
+// This file has functions for commands with a FILE.
 
 // isNew reports whether serving path would create a database.
 func isNew(path string) bool {
@@ -32,7 +32,8 @@ func isNew(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// openFile opens the store of the file at path. Its errors say what was probably meant.
+// openFile opens the store of the file at path. The errors suggest what the user probably
+// meant.
 func openFile(ctx context.Context, e *environment, path string, o filestore.Options) (*filestore.Store, error) {
 	o.InContainer = e.container
 	o.Private = append(o.Private, e.File.Name)
@@ -85,9 +86,11 @@ func checkFolder(path string) error {
 	case isFile(inside):
 		return config.Usagef("%s is a directory; did you mean %s?", path, inside)
 	case isFile(project):
-		return config.Usagef("%s is the folder of a project, with a package.json: put the files of the database into a folder of their own", path)
+		return config.Usagef("%s is the folder of a project, with a package.json: "+
+			"put the files of the database into a folder of their own", path)
 	case found == 0 && other != "":
-		return config.Usagef("%s is a directory, not a file, and none of its files can be a collection, as posts.json can; it has %s", path, other)
+		return config.Usagef("%s is a directory, not a file, and none of its files can be a collection, "+
+			"as posts.json can; it has %s", path, other)
 	}
 	return nil
 }
@@ -117,10 +120,9 @@ func missingFolder(path string) error {
 func members(dir string) (n int, other string) {
 	entries, _ := os.ReadDir(dir) // that it cannot be read is found out later
 	for _, e := range entries {
-		switch {
-		case filestore.MemberOf(e.Name()) != "" && isFile(filepath.Join(dir, e.Name())):
+		if filestore.MemberOf(e.Name()) != "" && isFile(filepath.Join(dir, e.Name())) {
 			n++
-		case e.Name() != "db.schema.json" && !strings.HasPrefix(e.Name(), "."):
+		} else if e.Name() != "db.schema.json" && !strings.HasPrefix(e.Name(), ".") {
 			other = e.Name()
 		}
 	}
@@ -154,8 +156,7 @@ func folderOf(path string) string {
 	return path
 }
 
-// parseText parses a text of a file or a commit. If it is an array, it is the collection
-// called member.
+// parseText parses the text of a file. An array is the collection called member.
 func parseText(member, name string, text []byte, before *document.Document) (*document.Document, error) {
 	if before != nil {
 		member = before.Only()
@@ -198,8 +199,8 @@ func checkSource(file string) error {
 	return nil
 }
 
-// initial returns the text of a new database: the empty collections of the schema next to
-// it or, without one, {}.
+// initial returns the text of a new database, with the empty collections of the schema next to
+// the file. Without a schema it is {}.
 func initial(path string) []byte {
 	rules, err := lint.LoadSchema(path, "")
 	if err != nil || rules == nil { // the service warns about a schema that cannot be used

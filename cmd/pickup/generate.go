@@ -25,11 +25,11 @@ type generateCommand struct {
 	Counts []string       `arg:"" name:"collection=n" help:"How many records of each collection, as in schedules=50 drivers=5."`
 	File   string         `short:"f" placeholder:"FILE" help:"The JSON file ($PICKUP_DB; db.json)."`
 	Seed   *uint64        `placeholder:"N" help:"Make the same records again."`
-	Now    config.Instant `placeholder:"TIME" help:"The middle of the times, unless the records have some, such as 2026-01-31T12:00:00Z."`
+	Now    config.Instant `placeholder:"TIME" help:"Center made-up times on this time, unless existing records have times, such as 2026-01-31T12:00:00Z."`
 	config.IDConvention
 }
 
-// How many records the command makes, and how many of them in a request.
+// The maximum number of records, in all and in a request.
 const (
 	maxGenerated = 100_000
 	maxInPart    = 10_000
@@ -47,15 +47,16 @@ func (c *generateCommand) run(ctx context.Context, e *environment) error {
 		n, err := strconv.Atoi(text)
 		total += n
 		if err != nil || n < 1 || total > maxGenerated {
-			return config.Usagef("%s is not a collection and a number, as in schedules=50, with at most %d in all", arg, maxGenerated)
+			return config.Usagef("%s is not a collection and a number, as in schedules=50, with at most %d in all",
+				arg, maxGenerated)
 		}
 		counts = append(counts, fake.Count{Collection: name, N: n})
 	}
 	return c.add(ctx, e, path, counts)
 }
 
-// add adds records to the file, or lets the server that has it add them. Without counts, each
-// collection gets 50.
+// add adds records to the file, or asks the server of the file to add them. Without counts, it
+// adds 50 to each collection.
 func (c *generateCommand) add(ctx context.Context, e *environment, path string, counts []fake.Count) error {
 	store, server, err := openOrAsk(ctx, e, path)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 				break
 			}
 		}
-		how = fmt.Sprintf("to take them back: POST /_/undo, %s", spell.Count(len(parts), "time"))
+		how = "undo with POST /_/undo, " + spell.Count(len(parts), "time")
 	}
 	for _, n := range counts {
 		if ids := made[n.Collection]; len(ids) > 0 {
@@ -116,7 +117,10 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 		return nil, nil, err
 	}
 	snap := db.Snapshot()
-	names := slices.DeleteFunc(snap.Names(), func(name string) bool { kind, _ := snap.Kind(name); return kind != storage.Array })
+	names := slices.DeleteFunc(snap.Names(), func(name string) bool {
+		kind, _ := snap.Kind(name)
+		return kind != storage.Array
+	})
 	for _, name := range names {
 		if c.Counts == nil {
 			counts = append(counts, fake.Count{Collection: name, N: 50})
@@ -134,7 +138,7 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 	return fake.Order(counts, snap.Relations(1000)), made, err
 }
 
-// generate lets the server add records, and adds their ids to made.
+// generate asks the server to add records, and adds their ids to made.
 func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) error {
 	collections := make(map[string]int)
 	for _, n := range counts {

@@ -16,10 +16,10 @@ import (
 	"pickup/internal/lint"
 )
 
-// This file is for what commands ask of git, and for its settings.
+// This file has the queries to git and its settings.
 
 // git runs git in a directory and returns its output. No hook of the repository runs.
-// The error has what git says, and its exit code in an exec.ExitError.
+// The error has the message of git, and the exit code in an exec.ExitError.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = dir
@@ -30,10 +30,10 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// gitTime is how long a command waits for what git says about a file.
+// gitTime is how long a command waits for git.
 const gitTime = time.Second
 
-// ignorePattern returns the pattern of the files that pickup keeps next to a database.
+// ignorePattern returns the pattern of pickup's files next to a database.
 func ignorePattern(path string) string {
 	if filestore.IsFolder(path) {
 		return ".*.json.*"
@@ -66,7 +66,7 @@ func repository(ctx context.Context, path string) string {
 	return filepath.FromSlash(strings.TrimSpace(string(out)))
 }
 
-// busyFor is the age up to which a lock of git says that git runs. A crash leaves it there.
+// busyFor is the maximum age of a lock of a running git. An older one is left from a crash.
 const busyFor = 10 * time.Second
 
 // indexLocked returns a function that reports whether git is changing files of the
@@ -119,7 +119,8 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 			}
 			fmt.Fprintf(e.stdout, ".gitattributes: added %s; commit it\n", line)
 		default:
-			fmt.Fprintf(e.stdout, ".gitattributes: %s has the merge driver %s, which stays; to merge by record, write %s\n", at, driver, line)
+			fmt.Fprintf(e.stdout, ".gitattributes: keeping the merge driver %s of %s; to merge by record, replace it with: %s\n",
+				driver, at, line)
 		}
 	}
 	for _, setting := range [][2]string{
@@ -143,7 +144,8 @@ func configureGit(ctx context.Context, e *environment, root, name, value string)
 	out, err := git(ctx, root, "config", "--local", "--get", name)
 	if err == nil {
 		if old := strings.TrimSpace(string(out)); old != value {
-			fmt.Fprintf(e.stdout, ".git/config: %s is %s, which stays; to replace it: git config %[1]s %[3]s\n", name, old, shellWord(value))
+			fmt.Fprintf(e.stdout, ".git/config: keeping %s, which is %s; to replace it: git config %[1]s %[3]s\n",
+				name, old, shellWord(value))
 		}
 		return nil
 	}
@@ -187,8 +189,8 @@ func gitPattern(path string) string {
 	return pattern
 }
 
-// mergeAdvice returns what is wrong with the merges of the database at path in this clone,
-// if the repository wants it to be merged by record. It returns "" if nothing is.
+// mergeAdvice returns a warning if the repository wants the database at path merged by record,
+// but this clone merges by lines. Otherwise it returns "".
 func mergeAdvice(ctx context.Context, path string) string {
 	path = realPath(path)
 	if filestore.IsFolder(path) {

@@ -53,16 +53,19 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	return fmt.Errorf("the server at %s is not ready: %w", server, err)
 }
 
-// server returns the URL of the server to ask: the one that flags name, or else the one
-// in the same container, or else the one that has the database.
+// server returns the URL of the server: from flags, or else of the server in the same
+// container, or else of the server that has the database.
 func (c *healthCommand) server(ctx context.Context, e *environment) (string, error) {
 	if slices.ContainsFunc(e.parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved }) {
 		return c.Address.URL(c.Transport)
 	}
-	a, t, db := c.Address, c.Transport, config.FileArgument{}.Path(e.Sources)
+	a, t := c.Address, c.Transport
+	db := config.FileArgument{}.Path(e.Sources)
 	unknown := e.Used["port"] == ""
 	if s, of := serverInContainer(ctx, e); s != nil {
-		a, t, db, unknown = s.Address, s.Transport, s.Path(of.Sources), false
+		a, t = s.Address, s.Transport
+		db = s.Path(of.Sources)
+		unknown = false
 	}
 	if unknown || a.Port == 0 {
 		if url := filestore.ServerURL(db); url != "" {
@@ -72,9 +75,8 @@ func (c *healthCommand) server(ctx context.Context, e *environment) (string, err
 	return a.URL(t)
 }
 
-// serverInContainer returns the server that this container is for, with its settings: the
-// process that runs this program in this working directory, with the variables that this one
-// has, too. It returns nil outside of a container.
+// serverInContainer returns the command and the settings of the server in this container: the
+// process with the same program and working directory. It returns nil outside of a container.
 func serverInContainer(ctx context.Context, e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"pickup/etcdstore"
 	"pickup/filestore"
 	"pickup/filestore/document"
 	"pickup/internal/config"
@@ -28,6 +29,31 @@ import (
 	"pickup/internal/source"
 	"pickup/internal/spell"
 )
+
+// An importCommand imports CSV, JSON or a HAR file into a database, or copies a file and
+// its schema into a cluster.
+type importCommand struct {
+	Source  string   `arg:"" help:"The file to import: CSV, JSON, or a HAR file of a browser. For a database in etcd, a file to copy."`
+	Target  string   `arg:"" optional:"" help:"The JSON file to import into ($PICKUP_DB; db.json), or where to put a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
+	Replace bool     `help:"Replace records that are there with the same id. In etcd: make an existing database equal to the file, in one step."`
+	Only    []string `placeholder:"NAMES" help:"Import these collections and objects only, as in posts,comments."`
+	Base    string   `placeholder:"URL" help:"Of a HAR file, import the answers of this API, as in https://api.example.com/v1 (the one with most answers)."`
+	DryRun  bool     `help:"Say what would be imported, and import nothing."`
+	config.Answers
+	config.ClusterAccess
+	config.IDConvention
+}
+
+func (c *importCommand) run(ctx context.Context, e *environment) error {
+	if !etcdstore.IsURL(c.Target) {
+		return c.importData(ctx, e)
+	}
+	if c.DryRun || c.Only != nil {
+		return config.Usagef("--only and --dry-run are for files, not for a database in etcd")
+	}
+	copy := clusterImport{file: c.Source, url: c.Target, replace: c.Replace, access: c.ClusterAccess, ids: c.IDConvention}
+	return copy.run(ctx, e)
+}
 
 // A dataImport imports a source into a file, or asks the server that has it.
 type dataImport struct {

@@ -17,8 +17,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// An initCommand makes what is missing of a database, its schema and the line in
-// .gitignore, and the settings of git. It overwrites nothing.
+// An initCommand creates a database, a schema and a line in .gitignore, unless they exist,
+// and sets up git. It overwrites nothing.
 type initCommand struct {
 	File   string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	Git    bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
@@ -40,24 +40,45 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	if err := checkSource(path); err != nil {
 		return err
 	}
-	made := isNew(path)
-	switch {
-	case c.Git && repository(ctx, path) == "":
+	created := isNew(path)
+	if c.Git && repository(ctx, path) == "" {
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
-	case c.Git && !made:
-		if err := setUpGit(ctx, e, path); err != nil || !c.Agents {
-			return err
-		}
-		return tellAgents(e, path)
 	}
-	if c.Fake && !made {
+	if c.Fake && !created && !c.Git {
 		return config.Usagef("%s exists already: %s generate adds records to it", path, e.program())
 	}
+	if created || !c.Git {
+		if err := c.create(ctx, e, path, created); err != nil {
+			return err
+		}
+	}
+	if c.Git {
+		if err := setUpGit(ctx, e, path); err != nil {
+			return err
+		}
+	}
+	if c.Agents {
+		if err := tellAgents(e, path); err != nil {
+			return err
+		}
+	}
+	if !created && c.Git {
+		return nil
+	}
+	if !c.Agents {
+		fmt.Fprintf(e.stdout, "For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
+	}
+	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
+	return nil
+}
+
+// create creates the database, unless it exists, its schema and the line in .gitignore.
+func (c *initCommand) create(ctx context.Context, e *environment, path string, created bool) error {
 	rules, err := lint.LoadSchema(path, "")
 	if err != nil {
 		return err
 	}
-	if made {
+	if created {
 		if err := createDatabase(ctx, e, path, rules); err != nil {
 			return err
 		}
@@ -67,7 +88,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	}
 	s := schemaCommand{FileArgument: config.FileArgument{File: path}, IDConvention: c.IDConvention, Link: true, keep: true}
 	err = s.run(ctx, e)
-	if errors.Is(err, storage.ErrInUse) { // by a server, which may keep it
+	if errors.Is(err, storage.ErrInUse) { // the server may keep the file
 		s.Link = false
 		err = s.run(ctx, e)
 	}
@@ -79,35 +100,24 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 			return err
 		}
 	}
-	if root := unignored(ctx, path); root != "" {
-		name := filepath.Join(root, ".gitignore")
-		lines := ignorePattern(path)
-		if filestore.IsFolder(path) {
-			lines += "\n.pickup.*"
-		}
-		if err := appendLine(name, lines); err != nil {
-			return err
-		}
-		fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
+	root := unignored(ctx, path)
+	if root == "" {
+		return nil
 	}
-	if c.Git {
-		if err := setUpGit(ctx, e, path); err != nil {
-			return err
-		}
+	name := filepath.Join(root, ".gitignore")
+	lines := ignorePattern(path)
+	if filestore.IsFolder(path) {
+		lines += "\n.pickup.*"
 	}
-	if c.Agents {
-		if err := tellAgents(e, path); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(e.stdout, "For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
+	if err := appendLine(name, lines); err != nil {
+		return err
 	}
-	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
+	fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	return nil
 }
 
-// createDatabase creates a database: with the collections of the schema next to it
-// or, without one, with a few records and a schema for them.
+// createDatabase creates a database with the collections of the schema next to it. Without a
+// schema, it creates a few records and a schema for them.
 func createDatabase(ctx context.Context, e *environment, path string, rules *schema.Schema) error {
 	text, file := initial(path), ""
 	if rules == nil {
@@ -121,11 +131,12 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	if err := store.Close(); err != nil {
 		return err
 	}
-	switch written, _ := os.ReadFile(path); {
-	case len(written) == 0:
+	written, _ := os.ReadFile(path)
+	if len(written) == 0 {
 		return errors.New(strings.Join(store.Warnings(), "; "))
-	case !bytes.Equal(written, text):
-		return nil // a crash had left it aside
+	}
+	if !bytes.Equal(written, text) {
+		return nil // the store has recovered a file that a crash left aside
 	}
 	fmt.Fprintf(e.stdout, "%s: created\n", path)
 	if rules != nil {
@@ -138,7 +149,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	return nil
 }
 
-// tellAgents appends to AGENTS.md what a coding agent should know, unless an earlier run has.
+// tellAgents appends instructions for coding agents to AGENTS.md, once.
 func tellAgents(e *environment, path string) error {
 	const name, begin = "AGENTS.md", "<!-- pickup -->\n"
 	text, _ := os.ReadFile(name) // appendLine returns the error

@@ -11,8 +11,8 @@ import (
 	"pickup/internal/config"
 )
 
-// localAddresses are what localhost means. Clients use the first one that their resolver
-// returns, and some do not try the other.
+// localAddresses lists the addresses of localhost. Some clients try only the first one that
+// their resolver returns.
 var localAddresses = []string{"127.0.0.1", "::1"}
 
 // portAttempts is how many free ports are tried for both addresses of localhost.
@@ -40,8 +40,8 @@ func listen(host string, port int) ([]net.Listener, error) {
 	}
 }
 
-// listenOnAll opens those of hosts that this machine has, all at one port. It returns the
-// address that failed with an error.
+// listenOnAll opens the hosts that this machine has, all at one port. With an error it returns
+// the address that failed.
 func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed string, err error) {
 	var missing error
 	for _, host := range hosts {
@@ -64,16 +64,18 @@ func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed str
 	return listeners, "", nil
 }
 
-// listenError says why an address of host cannot be opened.
+// listenError returns the error of an address of host that cannot be opened.
 func listenError(host, address string, err error) error {
 	switch {
 	case errors.Is(err, addressInUse):
-		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port", address)
+		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port",
+			address)
 	case errors.Is(err, notAllowed):
 		_, port, _ := net.SplitHostPort(address)
 		return fmt.Errorf("cannot listen on port %s: %w; choose one from 1024 on, such as -p 3000", port, syscall.EACCES)
 	case errors.Is(err, noAddress):
-		return config.Usagef("--host: %s is not an address of this machine; use localhost, or 0.0.0.0 for all of them", host)
+		return config.Usagef("--host: %s is not an address of this machine; use localhost, or 0.0.0.0 for all of them",
+			host)
 	}
 	return fmt.Errorf("cannot listen: %w", err)
 }

@@ -27,11 +27,11 @@ type logs struct {
 	people bool // they are for people to read
 }
 
-// flushSoon is how long a line for people waits for others, unless it is for a terminal.
+// flushSoon is the delay of a line for people that another program shows.
 const flushSoon = 200 * time.Millisecond
 
-// newLogs returns the logs that write to w: for people on a terminal or if only this machine
-// reaches the server, as JSON elsewhere, unless the settings say which.
+// newLogs returns the logs that write to w. Unless the settings name a format, the logs are for
+// people on a terminal or if only this machine reaches the server, and otherwise JSON.
 func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
 	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked it
@@ -74,7 +74,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// forgiving ignores errors: a buffer would stop at the first one, but a full disk may get room.
+// forgiving ignores errors: a buffer would stop at the first one, but a full disk may recover.
 type forgiving struct{ w io.Writer }
 
 func (f forgiving) Write(lines []byte) (int, error) {
@@ -93,16 +93,20 @@ func (u unbuffered) Write(line []byte) (int, error) {
 // newTerminalHandler returns a handler that writes a log for people. Control characters
 // are replaced, so that a value cannot move the cursor.
 func newTerminalHandler(w io.Writer, level slog.Level, color bool) slog.Handler {
-	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch {
-		case a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo:
-			return slog.Attr{}
-		case a.Key == slog.TimeKey || a.Key == slog.LevelKey:
-			return a
-		}
-		// In a value that has to be quoted, tint would make \x1b an escape character again.
-		return slog.String(a.Key, strings.ReplaceAll(replaceControls(a.Value.String(), '?'), `\x1b`, `\033`))
-	}})
+	o := &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: printableAttr}
+	return tint.NewTextHandler(w, o)
+}
+
+// printableAttr returns an attribute as a terminal shows it. The level INFO is left out.
+func printableAttr(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo {
+		return slog.Attr{}
+	}
+	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+		return a
+	}
+	// In a quoted value, tint would turn \x1b back into an escape character.
+	return slog.String(a.Key, strings.ReplaceAll(replaceControls(a.Value.String(), '?'), `\x1b`, `\033`))
 }
 
 // A requestHandler writes the records of an access log for people, each as a short line.
@@ -131,10 +135,9 @@ func (h requestHandler) Handle(_ context.Context, r slog.Record) error {
 		return ""
 	}
 	status, color := value["status"].Int64(), green
-	switch {
-	case status >= 500 || status == 0:
+	if status >= 500 || status == 0 {
 		color = red
-	case status >= 400:
+	} else if status >= 400 {
 		color = yellow
 	}
 	shown := fmt.Sprint(status)
@@ -144,7 +147,8 @@ func (h requestHandler) Handle(_ context.Context, r slog.Record) error {
 	if h.color {
 		shown = color + shown + plain
 	}
-	_, err := fmt.Fprintf(h.w, "%s %s %s%s  %s  %.1f ms  %d B%s%s\n", r.Time.Format(time.TimeOnly), text("", "method"), text("", "path"), text("?", "query"),
+	_, err := fmt.Fprintf(h.w, "%s %s %s%s  %s  %.1f ms  %d B%s%s\n",
+		r.Time.Format(time.TimeOnly), text("", "method"), text("", "path"), text("?", "query"),
 		shown, value["ms"].Float64(), value["bytes"].Int64(), text("  ", "simulated"), text("  ", "reason"))
 	return err
 }

@@ -34,10 +34,13 @@ const (
 	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
 )
 
-// run is the program: it runs the command in args until that is done or ctx is
-// done, and returns the exit code.
-func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &environment{Sources: &config.Sources{Getenv: getenv}, container: inContainer(getenv), stdin: stdin, stdout: stdout, stderr: stderr}
+// run runs the command in args until it ends or ctx is done, and returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string,
+	stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &environment{
+		Sources: &config.Sources{Getenv: getenv}, container: inContainer(getenv),
+		stdin: stdin, stdout: stdout, stderr: stderr,
+	}
 	ctx = openfile.WithNotice(ctx, func(path string) {
 		fmt.Fprintf(stderr, "pickup: waiting for the content of %s, which is not a regular file\n", path)
 	})

@@ -34,7 +34,8 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	if c.Hash == "argon2id" {
 		make = auth.HashArgon2id
 	} else if len(password) > 72 {
-		return config.Usagef("the password has %d bytes, and bcrypt uses only the first 72: use --hash=argon2id or a shorter password", len(password))
+		return config.Usagef("the password has %d bytes, and bcrypt uses only the first 72: "+
+			"use --hash=argon2id or a shorter password", len(password))
 	}
 	line, err := make(c.Name, password)
 	if err != nil {

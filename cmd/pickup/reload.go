@@ -13,21 +13,22 @@ import (
 	"pickup/server/simulate"
 )
 
-// This file is for the files that are read again when they change, except the schema.
+// This file has the files that are reloaded when they change, except the schema.
 
-// readUsers finds out who may use the service, and who can reach it.
+// readUsers reads the users, and finds out whether other machines can reach the service.
 func (s *service) readUsers(ctx context.Context) (err error) {
 	if s.loopback, err = config.OnlyLoopback(s.Host); err != nil {
 		return err
 	}
-	switch {
-	case s.NoAuth == config.NoAuthLocal && !s.loopback:
+	if s.NoAuth == config.NoAuthLocal && !s.loopback {
 		name := "--no-auth"
 		if variable := "PICKUP_NO_AUTH"; s.env.Used["no-auth"] == variable {
 			name = variable
 		}
-		return config.Usagef("%s requires a loopback address, and %s is not one: set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
-	case s.NoAuth == config.AuthNeeded:
+		return config.Usagef("%s requires a loopback address, and %s is not one: "+
+			"set PICKUP_PASSWORD, or use %s=public to let everyone in", name, s.Host, name)
+	}
+	if s.NoAuth == config.AuthNeeded {
 		s.users, err = config.ReadCredentials(ctx, s.env.Getenv, s.Htpasswd)
 	}
 	if s.users.Htpasswd != nil {

@@ -78,10 +78,12 @@ func (m *merge) renumber(ctx context.Context) error {
 	return nil
 }
 
-// addedByBoth returns the different records that both sides have added under the same number,
-// in their order in theirs, and new numbers for them.
+// addedByBoth returns the records that both sides have added under the same number, in the
+// order of theirs, and new numbers for them. Equal records are left out.
 func (m *merge) addedByBoth() (added []recordName, ids map[recordName]string) {
-	base, ours, theirs := records(m.base), records(m.ours), records(m.theirs)
+	base := records(m.base)
+	ours := records(m.ours)
+	theirs := records(m.theirs)
 	last := make(map[string]int) // number in each collection
 	for _, side := range []map[recordName]jsontext.Value{base, ours, theirs} {
 		for r := range side {
@@ -207,8 +209,8 @@ func spelledLike(value jsontext.Value, id string) string {
 	return id
 }
 
-// staleReferences returns the references that one side has added to a record that the
-// other side seems to have under another id by now.
+// staleReferences returns the references that one side has added to a record that the other
+// side has probably renumbered.
 func (m *merge) staleReferences(moved [2]map[string]string) (faults []string) {
 	names := [2]string{"ours", "theirs"}
 	for i, side := range []*document.Document{m.ours, m.theirs} {
@@ -217,7 +219,8 @@ func (m *merge) staleReferences(moved [2]map[string]string) (faults []string) {
 		}
 		m.rewrite(side, records(m.base), nil, func(from, to recordName) string {
 			if now := moved[1-i][rawjson.Pointer(to.collection, to.id)]; now != "" {
-				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s", from, names[i], to, names[1-i], now))
+				fault := fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s", from, names[i], to, names[1-i], now)
+				faults = append(faults, fault)
 			}
 			return ""
 		})

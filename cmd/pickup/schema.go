@@ -31,7 +31,7 @@ type schemaCommand struct {
 
 	config.ClusterAccess
 
-	keep bool // an existing schema is no error
+	keep bool // keep an existing schema without an error
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
@@ -76,7 +76,8 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 	if paths := store.Members(); paths != nil {
 		fmt.Fprintln(e.stdout, "For completion in VS Code, add to json.schemas in its settings:")
 		for _, path := range paths {
-			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", quote(filepath.ToSlash(path)), quote("./"+filepath.ToSlash(file)+"#/properties/"+filestore.MemberOf(path)))
+			ref := "./" + filepath.ToSlash(file) + "#/properties/" + filestore.MemberOf(path)
+			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", quote(filepath.ToSlash(path)), quote(ref))
 		}
 		return nil
 	}

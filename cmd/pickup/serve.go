@@ -39,7 +39,7 @@ type serveCommand struct {
 	config.Server
 }
 
-// drainTime is what requests under way get when the service stops. It is
+// drainTime is how long a stop waits for active requests. It is
 // shorter than the ten seconds after which Docker kills. Tests shorten it.
 var drainTime = 8 * time.Second
 
@@ -52,7 +52,7 @@ const (
 	ballast = 16 << 20
 )
 
-// A service is everything that runs: the steps of start make its parts.
+// A service is a running server. The steps of start make its parts.
 type service struct {
 	*serveCommand
 	env     *environment
@@ -78,7 +78,7 @@ type service struct {
 	gitBusy     func() bool  // git is changing files
 	inFolder    bool         // db.json is made next to files that could be a database
 	http        *http.Server
-	stuck       bool // a part did not end in time
+	stuck       bool // a part did not stop in time
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
@@ -113,7 +113,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	return err
 }
 
-// start makes everything that serve runs. A start that fails leaves no new file.
+// start makes the parts of the service. If it fails, it leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		s.checkFile,
@@ -135,9 +135,9 @@ func (s *service) start(ctx context.Context) error {
 	return nil
 }
 
-// serve runs the service until ctx is done or a part of it fails, and then lets
-// requests under way finish. It starts every goroutine that lives as long as the service,
-// except the goroutines of dependencies.
+// serve runs the service until ctx is done or a part fails, and then waits for active
+// requests. It starts every goroutine that lives as long as the service, except those of
+// dependencies.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -214,12 +214,13 @@ func (s *service) notifySystemd(state string) {
 // checkFile returns an error if the database cannot be served.
 func (s *service) checkFile(context.Context) error {
 	s.inFolder = cmp.Or(s.File, s.env.Getenv("PICKUP_DB"), s.env.File.DB()) == "" && hasMembers(s.file)
-	switch {
-	case !etcdstore.IsURL(s.file) && isFolderName(s.file):
-		return missingFolder(s.file)
-	case !etcdstore.IsURL(s.file):
+	if !etcdstore.IsURL(s.file) {
+		if isFolderName(s.file) {
+			return missingFolder(s.file)
+		}
 		return checkSource(s.file)
-	case s.Ephemeral:
+	}
+	if s.Ephemeral {
 		return config.Usagef("--ephemeral is for a file, not for a database in etcd")
 	}
 	return nil
@@ -243,7 +244,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	s.gitBusy = indexLocked(ctx, s.file)
 	s.store, err = openFile(ctx, s.env, s.file, filestore.Options{
 		Initial:   text,
-		MustExist: s.File != "", // or a typing error would be a new database
+		MustExist: s.File != "", // a typing error must not create a database
 		ReadOnly:  s.ReadOnly,
 		Ephemeral: s.Ephemeral,
 		Private:   s.own(),
@@ -273,14 +274,13 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// fillFolder makes the collections that the schema of an empty folder names, and notes what
-// a missing file means.
+// fillFolder creates the collections of the schema in an empty folder, and adds notes about a
+// missing file.
 func (s *service) fillFolder(ctx context.Context) error {
 	given := s.Path(s.env.Sources)
-	switch {
-	case s.file != given:
+	if s.file != given {
 		s.notices = append(s.notices, note("%s does not exist, so the files of %s are served.", given, s.file))
-	case s.inFolder:
+	} else if s.inFolder {
 		s.notices = append(s.notices, note("db.json is a new database; to serve the other files of this folder: %s .", s.env.program()))
 	}
 	b, err := s.store.Load(ctx)
@@ -311,7 +311,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 		err = s.openFile(ctx)
 	}
 	if !s.Now.IsZero() {
-		s.notices = append(s.notices, note("the clock of records and the history begins at %s (--now).", s.Now))
+		s.notices = append(s.notices, note("record times and history start at %s (--now).", s.Now))
 	}
 	return err
 }
@@ -329,7 +329,7 @@ func (s *service) openFile(ctx context.Context) (err error) {
 		s.notices = append(s.notices, warning("writes are not checked: %v.", schema.Missing))
 	}
 	o := s.IDConvention.Options(schema.Rules)
-	o.Log, o.Seed, o.Start = s.log, s.Seed, s.Now.Time
+	s.configure(&o)
 	s.schema = schema // before the database looks at edits, which wait for it
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	schema.Use(s.db)
@@ -338,9 +338,9 @@ func (s *service) openFile(ctx context.Context) (err error) {
 	return err
 }
 
-// makeServer makes the HTTP server of the database.
-func (s *service) makeServer(context.Context) error {
-	form, _ := s.Answers.Form() // Check has returned its error
+// options returns the options of the HTTP handler.
+func (s *service) options() server.Options {
+	form, _ := s.Answers.Form() // Check has returned the error
 	o := server.Options{
 		Auth:          s.users.Auth,
 		User:          s.users.Shown(),
@@ -377,7 +377,8 @@ func (s *service) makeServer(context.Context) error {
 		Version:       versionText(),
 	}
 	if s.store != nil {
-		o.Source, o.Rules, o.Writable = s.sourceFile, s.schemaFile, s.store.Writable
+		o.Source, o.Rules = s.sourceFile, s.schemaFile
+		o.Writable = s.store.Writable
 	} else {
 		o.Writable = s.cluster.Writable
 	}
@@ -385,9 +386,16 @@ func (s *service) makeServer(context.Context) error {
 		o.Requests = true
 	}
 	if s.AccessLog == "on" {
-		o.AccessLog, o.AccessDetails = s.logs.access, s.logs.people
+		o.AccessLog = s.logs.access
+		o.AccessDetails = s.logs.people
 	}
+	return o
+}
+
+// makeServer makes the HTTP server of the database.
+func (s *service) makeServer(context.Context) error {
 	s.listeners = limit(s.listeners, s.MaxConnections)
+	o := s.options()
 	stop := make(chan struct{})
 	o.Stop = stop
 	s.http = &http.Server{
@@ -408,11 +416,11 @@ func (s *service) makeServer(context.Context) error {
 	return nil
 }
 
-// close gives back what start opened.
+// close closes the listeners and the store.
 func (s *service) close() error {
 	closeAll(s.listeners)
 	switch {
-	case s.stuck: // the store may be in use; the system ends its locks with the process
+	case s.stuck: // the store may be in use; the system releases the locks when the process ends
 		return nil
 	case s.cluster != nil:
 		return s.cluster.Close()
@@ -424,9 +432,11 @@ func (s *service) close() error {
 
 // sourceFile returns the state of the database's file as far as the system knows it.
 func (s *service) sourceFile() server.SourceFile {
-	f, files := server.SourceFile{Name: filepath.Base(s.file)}, []string{s.file}
+	f := server.SourceFile{Name: filepath.Base(s.file)}
+	files := []string{s.file}
 	if filestore.IsFolder(s.file) {
-		f.Name, f.Folder, files = filepath.Base(realPath(s.file)), true, s.store.Members()
+		f.Name, f.Folder = filepath.Base(realPath(s.file)), true
+		files = s.store.Members()
 	}
 	for _, path := range files {
 		if info, err := os.Stat(path); err == nil {
@@ -442,16 +452,28 @@ func (s *service) sourceFile() server.SourceFile {
 // schemaFile returns the state of the file of the schema, nil if there is none.
 func (s *service) schemaFile() *server.SourceFile {
 	if fault, n := s.watcher.InSchema(); n > 0 {
-		return &server.SourceFile{Name: filepath.Base(fault.File), State: "broken", Line: fault.Line, Column: fault.Column, Detail: fault.Detail, Excerpt: fault.Excerpt}
+		return &server.SourceFile{
+			Name: filepath.Base(fault.File), State: "broken",
+			Line: fault.Line, Column: fault.Column, Detail: fault.Detail, Excerpt: fault.Excerpt,
+		}
 	}
 	f := &server.SourceFile{Name: filepath.Base(s.schema.Paths()[0]), State: "ok"}
-	switch {
-	case s.schema.Err() != nil:
-		f.State, f.Detail = "broken", "the rules cannot be used at present; the log has the reason; "+s.schema.Kept()
-	case s.db.Schema() == nil:
+	if s.schema.Err() != nil {
+		f.State = "broken"
+		f.Detail = "the rules cannot be used at present; the log has the reason; " + s.schema.Kept()
+		return f
+	}
+	if s.db.Schema() == nil {
 		return nil
 	}
 	return f
+}
+
+// configure sets the options of the database that do not depend on its store.
+func (s *service) configure(o *database.Options) {
+	o.Log = s.log
+	o.Seed = s.Seed
+	o.Start = s.Now.Time
 }
 
 // openShared opens a database in a cluster, which has the schema.
@@ -460,7 +482,7 @@ func (s *service) openShared(ctx context.Context) (err error) {
 		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)
 	}
 	o := s.IDConvention.Options(nil)
-	o.Log, o.Seed, o.Start = s.log, s.Seed, s.Now.Time
+	s.configure(&o)
 	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
 		return clusterError(err, s.file)
 	}

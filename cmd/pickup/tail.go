@@ -69,9 +69,11 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 
 // url returns the URL of the server, with the user and the password if there is one.
 func (c *tailCommand) url(e *environment) (*url.URL, error) {
-	text, err := c.URL, error(nil)
+	text := c.URL
 	if text == "" {
-		if text, err = c.Address.URL(c.Transport); err != nil {
+		var err error
+		text, err = c.Address.URL(c.Transport)
+		if err != nil {
 			return nil, err
 		}
 	} else if !strings.Contains(text, "://") {
@@ -99,7 +101,8 @@ func (f *follower) follow(ctx context.Context, connected func()) error {
 		return f.refusal(&refusedError{status: http.StatusNotFound})
 	}
 	connected()
-	event, data, id := "", "", f.last // which a comment at the beginning does not change
+	var event, data string
+	id := f.last // a comment at the start must not change it
 	for r := bufio.NewReader(resp.Body); ; {
 		line, err := r.ReadString('\n')
 		if err != nil { // the event of the last lines is not complete

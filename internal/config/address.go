@@ -22,17 +22,18 @@ func (a Address) URL(t Transport) (string, error) {
 
 // Reachable returns the address at which this machine reaches a server on host.
 func Reachable(host string) string {
-	switch ip := net.ParseIP(host); {
-	case host == "", ip.Equal(net.IPv4zero):
+	ip := net.ParseIP(host)
+	if host == "" || ip.Equal(net.IPv4zero) {
 		return "127.0.0.1"
-	case ip.Equal(net.IPv6unspecified):
+	}
+	if ip.Equal(net.IPv6unspecified) {
 		return "::1"
 	}
 	return host
 }
 
 // IsLocalhost reports whether host is the name of the loopback addresses (RFC 6761 section
-// 6.3). It is not looked up.
+// 6.3). It does not look up the name.
 func IsLocalhost(host string) bool { return strings.EqualFold(host, "localhost") }
 
 // OnlyLoopback reports whether only this machine reaches a server that listens on host.

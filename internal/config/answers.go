@@ -16,7 +16,7 @@ type Answers struct {
 
 var fieldPath = regexp.MustCompile(`^([\w$@-]+(\.[\w$@-]+)*)?$`)
 
-// Form returns the form of answers, nil if it is the plain one.
+// Form returns the form of answers, nil for the plain form.
 func (a Answers) Form() (*envelope.Form, error) {
 	first, _, _ := strings.Cut(a.Total, ".")
 	switch {

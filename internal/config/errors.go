@@ -16,7 +16,7 @@ func Plain(err error) string {
 	return text
 }
 
-// plainWords are expressions that match messages of the parser, each with what replaces it.
+// plainWords lists expressions that match messages of the parser, and their replacements.
 var plainWords = [][2]string{
 	{`^expected "(<.*>)"`, `missing $1`},
 	{`: expected \S+ value but got .*`, ` needs a value`},
@@ -43,10 +43,10 @@ func Usagef(format string, args ...any) error {
 // fileError returns an error about a file that a flag names.
 func fileError(flag string, err error) error {
 	var failed *fs.PathError
-	switch {
-	case !errors.As(err, &failed):
+	if !errors.As(err, &failed) {
 		return Usagef("%s: %w", flag, err)
-	case errors.Is(err, fs.ErrNotExist):
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return Usagef("%s: %s does not exist", flag, failed.Path)
 	}
 	return Usagef("%s: cannot read %s: %w", flag, failed.Path, failed.Err)

@@ -20,8 +20,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A File has settings under the names of their flags, and the database under
-// "db". It has no passwords.
+// A File has settings under the names of their flags, and the database under "db". A File has
+// no passwords.
 type File struct {
 	Name   string // "" without a file
 	text   []byte
@@ -95,19 +95,19 @@ func Parse(name string, text []byte) (c *File, err error) {
 func configPlace(text []byte, err error) string {
 	var inTOML *toml.DecodeError
 	var inJSON *json.SyntaxError
-	switch {
-	case errors.As(err, &inTOML):
+	if errors.As(err, &inTOML) {
 		line, column := inTOML.Position()
 		return fmt.Sprintf(":%d:%d", line, column)
-	case errors.As(err, &inJSON):
+	}
+	if errors.As(err, &inJSON) {
 		line, column := rawjson.LineColumn(text, max(0, min(int(inJSON.Offset)-1, len(text))))
 		return fmt.Sprintf(":%d:%d", line, column)
 	}
 	return ""
 }
 
-// configNamed returns the value of --config. It precedes the parsing of flags,
-// because the file has some of their values.
+// configNamed returns the value of --config. It runs before the flags are parsed, because
+// the file has values of flags.
 func configNamed(args []string) string {
 	for i, arg := range args {
 		if name, ok := strings.CutPrefix(arg, "--config="); ok {
@@ -163,10 +163,10 @@ func (c *File) value(flag *kong.Flag) (any, error) {
 			return nil, fmt.Errorf("%s: %s must be a string, a number, true or false", c.Name, flag.Name)
 		}
 	}
-	switch {
-	case flag.IsSlice():
+	if flag.IsSlice() {
 		return list, nil
-	case isList:
+	}
+	if isList {
 		return nil, fmt.Errorf("%s: %s must be a single value", c.Name, flag.Name)
 	}
 	return list[0], nil

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Limits keep one client from using up what others need.
+// Limits has the limits that protect the server and other clients.
 type Limits struct {
 	MaxBody           Size          `name:"max-body" default:"10MiB" range:"1" variable:"PICKUP_MAX_BODY" placeholder:"SIZE" help:"Largest request body (${default}). Larger ones are refused with 413."`
 	MaxHeader         Size          `name:"max-header" default:"48KiB" range:"1024 16777216" variable:"PICKUP_MAX_HEADER" placeholder:"SIZE" help:"Largest request header, including the URL (${default}). Larger ones are refused with 431."`
 	MaxURL            Size          `name:"max-url" default:"32KiB" range:"64 16777216" variable:"PICKUP_MAX_URL" placeholder:"SIZE" help:"Longest URL (${default}). Longer ones are refused with 414."`
 	MaxDepth          int           `name:"max-depth" default:"256" range:"1 256" variable:"PICKUP_MAX_DEPTH" placeholder:"N" help:"Deepest nesting of a body, at most 256 (${default}). Deeper ones are refused with 500, as invalid JSON is."`
-	MaxTerms          int           `name:"max-terms" default:"32" range:"1 32" variable:"PICKUP_MAX_TERMS" placeholder:"N" help:"Most distinct parameters of a query, at most 32 (${default}). More are refused with 400."`
+	MaxTerms          int           `name:"max-terms" default:"32" range:"1 32" variable:"PICKUP_MAX_TERMS" placeholder:"N" help:"Maximum number of distinct parameters in a query, at most 32 (${default}). More are refused with 400."`
 	MaxPage           int           `name:"max-page" default:"0" range:"0" variable:"PICKUP_MAX_PAGE" placeholder:"N" help:"Largest page that a query may request; 0 is unlimited (${default}). Larger ones are refused with 400."`
-	MaxConnections    int           `name:"max-connections" default:"16384" range:"1 1048576" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Most open connections (${default}); more wait until one is closed."`
-	MaxStreams        int           `name:"max-streams" default:"1024" range:"1 1048576" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Most open streams of server-sent events (${default}). One more gets 503."`
-	MaxSessions       int           `name:"max-sessions" default:"256" range:"0 1048576" variable:"PICKUP_MAX_SESSIONS" placeholder:"N" help:"Most sessions, each with its own copy of the data (${default}). One more gets 503. 0 turns sessions off."`
+	MaxConnections    int           `name:"max-connections" default:"16384" range:"1 1048576" variable:"PICKUP_MAX_CONNECTIONS" placeholder:"N" help:"Maximum number of open connections (${default}); more wait until one is closed."`
+	MaxStreams        int           `name:"max-streams" default:"1024" range:"1 1048576" variable:"PICKUP_MAX_STREAMS" placeholder:"N" help:"Maximum number of open streams of server-sent events (${default}). One more gets 503."`
+	MaxSessions       int           `name:"max-sessions" default:"256" range:"0 1048576" variable:"PICKUP_MAX_SESSIONS" placeholder:"N" help:"Maximum number of sessions, each with its own copy of the data (${default}). One more gets 503. 0 turns sessions off."`
 	SessionIdle       time.Duration `name:"session-idle" default:"10m" variable:"PICKUP_SESSION_IDLE" placeholder:"TIME" help:"Time without a request after which a session ends (${default})."`
-	SessionMemory     Size          `name:"session-memory" default:"256MiB" range:"1" variable:"PICKUP_SESSION_MEMORY" placeholder:"SIZE" help:"Most memory for the changes of all sessions together (${default}). A write beyond it gets 507."`
+	SessionMemory     Size          `name:"session-memory" default:"256MiB" range:"1" variable:"PICKUP_SESSION_MEMORY" placeholder:"SIZE" help:"Maximum memory for the changes of all sessions together (${default}). A write beyond it gets 507."`
 	ReadHeaderTimeout time.Duration `name:"read-header-timeout" default:"5s" variable:"PICKUP_READ_HEADER_TIMEOUT" placeholder:"TIME" help:"Time to receive the header of a request (${default})."`
 	ReadTimeout       time.Duration `name:"read-timeout" default:"30s" variable:"PICKUP_READ_TIMEOUT" placeholder:"TIME" help:"Time to receive a whole request (${default}). A slower one gets 408."`
 	WriteTimeout      time.Duration `name:"write-timeout" default:"60s" variable:"PICKUP_WRITE_TIMEOUT" placeholder:"TIME" help:"Time to send a response (${default})."`

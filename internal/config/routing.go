@@ -42,9 +42,11 @@ func (r *Routing) check() error {
 		}
 	}
 	for _, dir := range r.Static {
-		if info, err := os.Stat(dir); err != nil {
+		info, err := os.Stat(dir)
+		if err != nil {
 			return fileError("--static", err)
-		} else if !info.IsDir() {
+		}
+		if !info.IsDir() {
 			return Usagef("--static: %s is not a directory", dir)
 		}
 	}
@@ -54,7 +56,7 @@ func (r *Routing) check() error {
 	return nil
 }
 
-// A RouteFile names a file of routes. Without one, they are the table routes of the
+// A RouteFile names a file of routes. Without a name, the routes are the table "routes" of the
 // configuration file.
 type RouteFile struct {
 	Routes string `short:"r" variable:"PICKUP_ROUTES" placeholder:"FILE" help:"Rewrite paths by the routes in this file, as in json-server; re-read when it changes."`
@@ -137,8 +139,8 @@ func (f RouteFile) Read(s *Sources) (*rewrite.Table, error) {
 	return f.Table(s, text)
 }
 
-// Print prints the routes in force: as a table of the configuration file, or as
-// comments if they are in a file of their own.
+// Print prints the routes in force as a table of the configuration file, or as comments if
+// they are in another file.
 func (f RouteFile) Print(w io.Writer, s *Sources) error {
 	table, err := f.Read(s)
 	if err != nil || table == nil {

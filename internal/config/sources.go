@@ -44,14 +44,13 @@ func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return nil, nil
 	}
 	var value any = s.Getenv(source)
-	switch {
-	case value != "" && flag.IsSlice():
+	if value != "" && flag.IsSlice() {
 		var all []any
 		for _, word := range strings.Fields(s.Getenv(source)) {
 			all = append(all, word)
 		}
 		value = all
-	case value == "":
+	} else if value == "" {
 		v, err := s.File.value(flag)
 		if v == nil || err != nil {
 			return nil, err

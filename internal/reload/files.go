@@ -1,4 +1,4 @@
-// Package reload reads files again when they change, while a server uses them.
+// Package reload reloads files that change while a server uses them.
 package reload
 
 import (
@@ -16,9 +16,9 @@ import (
 	"pickup/internal/openfile"
 )
 
-// Files is a set of files in use that are read again when they change: the schema,
-// the users, or the certificate with its key. While the files cannot be used, their
-// last good content stays in force.
+// Files is a set of files that are reloaded when they change: the schema, the users, or the
+// certificate and its key. While the files cannot be used, the last good content stays in
+// force.
 //
 // One goroutine calls Load and Follow; Err and Pending may be called by others.
 type Files struct {
@@ -28,17 +28,16 @@ type Files struct {
 	// Apply puts the contents of the files into force, or returns why it cannot.
 	// If the files cannot be read, texts is nil and err says why.
 	Apply func(ctx context.Context, texts [][]byte, err error) error
-	// Kept says what is in force while the files cannot be used.
+	// Kept returns a clause about the content in force while the files cannot be used.
 	Kept func() string
 
-	// Pipes lets Load read files that are pipes or devices. It does so once, and sets
-	// Once.
+	// Pipes lets Load read pipes and devices. Load reads them once, and sets Once.
 	Pipes bool
-	// Once, if not nil, has the contents of the files, which are never read again.
+	// Once, if not nil, is the content of files that are never reloaded.
 	Once [][]byte
 
-	// Busy, if not nil, reports whether a program is changing files one after another:
-	// they are applied when it is done.
+	// Busy, if not nil, reports whether a program is changing several files. The files are
+	// not reloaded until it is done.
 	Busy func() bool
 
 	seen    [sha256.Size]byte // digest of the files when they were last read
@@ -47,26 +46,26 @@ type Files struct {
 	failure atomic.Pointer[error]
 }
 
-// A content is what Apply accepted or refused last.
+// A content identifies the files of the last call of Apply.
 type content struct {
 	paths  []string
 	digest [sha256.Size]byte
 }
 
-// Pending reports whether the files differ from what was applied last. It does so until
-// Apply has returned.
+// Pending reports whether the files have changed since the last call of Apply that has
+// returned.
 func (f *Files) Pending() bool {
 	c := f.applied.Load()
 	texts, err := f.read(c.paths)
 	return digest(c.paths, texts, err) != c.digest
 }
 
-// saveTime is how long a file may be missing or empty before that counts as a
-// change: an editor that saves it removes or truncates it for a moment.
+// saveTime is how long a file may be missing or empty before it counts as changed: an editor
+// removes or truncates a file for a moment when it saves.
 const saveTime = 2 * time.Second
 
-// New returns files that must be readable. Load may read them from pipes. kept says what is in
-// force while the files cannot be used.
+// New returns files that must be readable, and may be pipes. kept is a clause about the content
+// in force while the files cannot be used.
 func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *Files {
 	return &Files{
 		Name:  name,
@@ -82,7 +81,7 @@ func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *
 	}
 }
 
-// Err returns why the files cannot be used, nil if they are in force.
+// Err returns the error of files that cannot be used, nil if they are in force.
 func (f *Files) Err() error {
 	if err := f.failure.Load(); err != nil {
 		return *err
@@ -102,16 +101,16 @@ func (f *Files) Load(ctx context.Context) error {
 	return nil
 }
 
-// ErrNotYet is wrapped by errors of Apply that are not about the files: the same
-// content may be used later.
+// ErrNotYet is wrapped by errors of Apply that are temporary: the same content may be used
+// later.
 var ErrNotYet = errors.New("not possible yet")
 
-// ErrUnchanged is returned by Apply when what it uses of the files is in force
-// already: another part of a file has changed.
+// ErrUnchanged is returned by Apply if the change is in a part of a file that Apply does not
+// use.
 var ErrUnchanged = errors.New("unchanged")
 
-// Follow applies each of the sets again when its files have changed, and logs the result,
-// until ctx is done. It calls changed after Err of a set has changed.
+// Follow reloads each set when its files change, and logs the result, until ctx is done. It
+// calls changed when Err of a set has changed.
 func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*Files) {
 	for {
 		wait := pollEvery
@@ -134,11 +133,11 @@ func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*File
 }
 
 const (
-	pollEvery = time.Second            // from one look at the files to the next
-	lookAgain = 100 * time.Millisecond // the same if they have changed, perhaps by half a save
+	pollEvery = time.Second            // between two reads of the files
+	lookAgain = 100 * time.Millisecond // the same after a change, which may be half a save
 )
 
-// refresh applies the files if they have changed and two looks show the same.
+// refresh applies changed files once two reads return the same.
 func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	if f.Busy != nil && f.Busy() {
 		return
@@ -146,19 +145,24 @@ func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 	paths := f.Paths()
 	texts, err := f.read(paths)
 	now, last := digest(paths, texts, err), f.Err()
-	steady := now == f.seen
-	if !steady {
+	if now != f.seen {
 		f.seen, f.since = now, time.Now()
-	}
-	if now == f.applied.Load().digest && !errors.Is(last, ErrNotYet) || !steady || incomplete(texts, err) && time.Since(f.since) < saveTime {
 		return
 	}
+	if now == f.applied.Load().digest && !errors.Is(last, ErrNotYet) {
+		return
+	}
+	if incomplete(texts, err) && time.Since(f.since) < saveTime {
+		return
+	}
+
 	refused := f.Apply(ctx, texts, err)
 	f.applied.Store(&content{paths, now})
-	switch {
-	case errors.Is(refused, ErrUnchanged) && last == nil:
-		return
-	case refused != nil && !errors.Is(refused, ErrUnchanged):
+	if errors.Is(refused, ErrUnchanged) {
+		if last == nil {
+			return
+		}
+	} else if refused != nil {
 		if last == nil || last.Error() != refused.Error() {
 			log.Warn("cannot reload the "+f.Name+"; "+f.Kept(), "error", refused)
 		}
@@ -166,7 +170,7 @@ func (f *Files) refresh(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	f.failure.Store(nil)
-	if err != nil { // Apply accepts that
+	if err != nil { // Apply accepts a missing file
 		log.Warn("the "+f.Name+" is gone; "+f.Kept(), "files", paths)
 		return
 	}
@@ -187,8 +191,7 @@ func (f *Files) read(paths []string) ([][]byte, error) {
 	return Read(paths...)
 }
 
-// readFirst returns the contents of the files for the first time. If some come from
-// pipes, it sets Once.
+// readFirst is read for Load. If some files are pipes, it sets Once.
 func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, err error) {
 	if f.Once != nil || !f.Pipes {
 		return f.read(paths)
@@ -208,8 +211,8 @@ func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, 
 	return texts, nil
 }
 
-// Read returns the contents of files, or the error of the first that cannot be
-// read or is too large.
+// Read returns the contents of files, or the error of the first file that cannot be read or
+// is too large.
 func Read(paths ...string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		text, err := openfile.Read(path, openfile.MaxSize)

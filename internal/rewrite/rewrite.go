@@ -8,12 +8,12 @@
 //	  "/posts/:category": "/posts?category=:category"
 //	}
 //
-// A [Line] is a pattern with its target and their places in a file. A [Table] is made
-// from lines, and [Table.Rewrite] applies the first that matches. A [Fault] is what is
-// wrong with a line.
+// A [Line] is a pattern with its target and their offsets in a file. [New] makes a [Table]
+// of lines, and [Table.Rewrite] applies the first line that matches. A [Fault] is an error in
+// a line.
 //
-// Paths are matched as they are sent, escaped. A value that moves between path and
-// query is escaped for its new place, so it stays one value.
+// Patterns match escaped paths. A value that moves between path and query is escaped again,
+// so it stays one value.
 package rewrite
 
 import (
@@ -32,7 +32,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// maxDepth is the depth up to which other values than routes are read.
+// maxDepth is the maximum depth of a file.
 const maxDepth = 256
 
 // A Line is a pattern and its target, with the offsets of both in the file.
@@ -41,7 +41,7 @@ type Line struct {
 	PatternAt, TargetAt int
 }
 
-// A Fault is what is wrong with a file of routes, with the offset of the place.
+// A Fault is an error in a file of routes.
 type Fault struct {
 	Offset int
 	Detail string
@@ -79,17 +79,17 @@ type Table struct {
 	routes []route
 }
 
-// A route is a line that is ready to match.
+// A route is a compiled line.
 type route struct {
 	line   Line
 	path   *regexp.Regexp
-	groups []string // the names of what path captures, "" for *
+	groups []string // names of the captures, "" for *
 	query  []condition
-	target string // the path, with what is to be inserted
-	adds   string // to the query
+	target string // path with the words to insert
+	adds   string // parameters to add to the query
 }
 
-// A condition is a parameter that the query must have.
+// A condition is a required parameter of the query.
 type condition struct{ name, value, capture string }
 
 // A capture is a value of a request, escaped as in a path or as in a query.
@@ -127,21 +127,23 @@ func (t *Table) Lines() []Line {
 	return t.lines
 }
 
-// Equal reports whether both have the same routes, wherever they are in their files.
+// Equal reports whether both tables have the same routes, whatever their offsets.
 func (t *Table) Equal(other *Table) bool {
-	return slices.EqualFunc(t.Lines(), other.Lines(), func(a, b Line) bool { return a.Pattern == b.Pattern && a.Target == b.Target })
+	return slices.EqualFunc(t.Lines(), other.Lines(), func(a, b Line) bool {
+		return a.Pattern == b.Pattern && a.Target == b.Target
+	})
 }
 
 var (
 	wildcard  = regexp.MustCompile(`\*|:([A-Za-z_]\w*)`)
 	insertion = regexp.MustCompile(`\$\d+|:[A-Za-z_]\w*`)
-	// sendable matches text that a path or a query may have as it is.
+	// sendable matches a path that needs no escaping.
 	sendable = regexp.MustCompile(`^(?:[A-Za-z0-9/._~!$&',;=@:*+?-]|%[0-9A-Fa-f]{2})*$`)
 )
 
 // split returns the path and the query of a pattern or a target.
 func split(s string) (path, query string, err error) {
-	s = strings.Replace(s, `\?`, "?", 1) // as older versions of json-server need it
+	s = strings.Replace(s, `\?`, "?", 1) // older versions of json-server require the backslash
 	path, query, _ = strings.Cut(s, "?")
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -149,7 +151,7 @@ func split(s string) (path, query string, err error) {
 	case IsService(path):
 		err = fmt.Errorf("%q: the paths under /_/ belong to the service", s)
 	case !sendable.MatchString(path):
-		err = fmt.Errorf("%q has a character that no path has; a pattern has * and :name only, and what a URL has to escape is written escaped", s)
+		err = fmt.Errorf("%q contains a character not allowed in a path; use * and :name, and percent-encode the rest", s)
 	}
 	return path, query, err
 }
@@ -158,7 +160,7 @@ func split(s string) (path, query string, err error) {
 // such a path does not.
 func IsService(path string) bool { return path == "/_" || strings.HasPrefix(path, "/_/") }
 
-// parsePattern sets what a request must have.
+// parsePattern compiles the pattern.
 func (r *route) parsePattern(pattern string) error {
 	path, query, err := split(pattern)
 	if err != nil {
@@ -202,7 +204,7 @@ func (r *route) parsePattern(pattern string) error {
 	return nil
 }
 
-// parseTarget sets where a request is led.
+// parseTarget parses the target.
 func (r *route) parseTarget(target string) error {
 	path, query, err := split(target)
 	switch {
@@ -211,14 +213,14 @@ func (r *route) parseTarget(target string) error {
 	case strings.Contains(path, "*"):
 		return fmt.Errorf("%q has a *: a target has $1 for the first *, or :name", target)
 	case strings.ContainsAny(query, "# "):
-		return fmt.Errorf("%q has a character that no query has", target)
+		return fmt.Errorf("%q contains a character not allowed in a query", target)
 	}
 	r.target, r.adds = path, query
 	return cmp.Or(r.checkWords(path, target, false), r.checkWords(query, target, true))
 }
 
-// checkWords returns an error if the path or the query of a target has a word to insert that
-// the pattern does not have. In the name of a parameter such a word may be an operator.
+// checkWords returns an error if the path or the query of a target inserts a word that is not
+// in the pattern. In the name of a parameter, such a word may be an operator.
 func (r *route) checkWords(text, target string, inQuery bool) error {
 	for _, at := range insertion.FindAllStringIndex(text, -1) {
 		before, word := text[:at[0]], text[at[0]:at[1]]
@@ -241,8 +243,8 @@ func (r *route) index(word string) int {
 	return slices.Index(r.groups, word[1:])
 }
 
-// Rewrite returns the path and the query to which the first matching route leads a
-// request, both escaped. The query of the request is added to the query of the target.
+// Rewrite applies the first matching route to an escaped path and query. It appends the
+// remaining query of the request to the query of the target.
 func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) {
 	for _, r := range t.routes {
 		groups := r.path.FindStringSubmatch(path)
@@ -276,7 +278,7 @@ func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) 
 	return path, query, false
 }
 
-// take returns the value of the parameter, and the query without it.
+// take returns the value of the parameter, and the rest of the query.
 func (c condition) take(query string) (value, rest string, ok bool) {
 	parts := strings.Split(query, "&")
 	for i, part := range parts {

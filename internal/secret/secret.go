@@ -1,5 +1,5 @@
-// Package secret knows the names of what may be secret, for all that keeps what clients and
-// servers send: the list of requests, and records of another API.
+// Package secret finds and hides secrets by their names and forms, in the list of requests
+// and in records of another API.
 package secret
 
 import (
@@ -19,13 +19,15 @@ import (
 // Hidden replaces a value that may be secret.
 const Hidden = "…"
 
-// words are the words, in the singular, that name a secret. Some
-// are two words of a name, as in card_number.
+// words has the words, in the singular, that name a secret. Some are two words joined, as in
+// card_number.
 var words = map[string]bool{
-	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true, "bearer": true,
-	"authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true, "cvc": true, "ssn": true,
-	"authorisation": true, "passkey": true, "authkey": true, "cardnumber": true, "creditcard": true, "accountnumber": true,
-	"csrf": true, "xsrf": true, "mfa": true, "authcode": true, "accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true, "logincode": true,
+	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true,
+	"bearer": true, "authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true,
+	"cvc": true, "ssn": true, "authorisation": true, "passkey": true, "authkey": true, "cardnumber": true,
+	"creditcard": true, "accountnumber": true, "csrf": true, "xsrf": true, "mfa": true, "authcode": true,
+	"accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true,
+	"logincode": true,
 }
 
 // ends are the ends of such words, as in usertoken.
@@ -57,7 +59,11 @@ func IsName(name string) bool {
 			continue
 		}
 		word := strings.ToLower(name[start:i])
-		if secret(word) || 1 < capitals && capitals < len(word) && (secret(word[:capitals-1]) || secret(word[capitals-1:])) { // DBPass, PINCode
+		if secret(word) {
+			return true
+		}
+		hasAcronym := 1 < capitals && capitals < len(word) // DBPass, PINCode
+		if hasAcronym && (secret(word[:capitals-1]) || secret(word[capitals-1:])) {
 			return true
 		}
 	}
@@ -70,7 +76,7 @@ var token = regexp.MustCompile(`eyJ[\w-]+(?:\.[\w-]*){4}|eyJ[\w-]+\.eyJ[\w-]+\.[
 // parameter matches a name with a value in a URL.
 var parameter = regexp.MustCompile(`[?&;#][^?&;#=\s]+=[^?&;#\s]+`)
 
-// hiders are expressions that match secrets in a text, each with what replaces a match.
+// hiders lists expressions that match secrets in a text, and their replacements.
 var hiders = []struct {
 	match *regexp.Regexp
 	with  string
@@ -86,9 +92,8 @@ var hiders = []struct {
 // basic matches the credentials of Basic authentication, and other words after "basic".
 var basic = regexp.MustCompile(`(?i)\b(basic\s+)([\w+/-]{8,}=*)`)
 
-// InText returns a text with Hidden in place of tokens, keys in PEM, the users of URLs, their
-// secret parameters and the parts of their paths that are made for one use, and credentials
-// as in a header.
+// InText returns a text with Hidden in place of tokens, keys in PEM, credentials as in a
+// header and, in URLs, users, secret parameters and path segments for one use.
 func InText(s string) string {
 	for _, h := range hiders {
 		s = h.match.ReplaceAllString(s, h.with)
@@ -109,8 +114,8 @@ func InText(s string) string {
 	})
 }
 
-// Hide returns a compact value with Hidden in place of what may be secret in it, and without
-// fields whose names have JSON Web Tokens. It calls found with the name of each such field.
+// Hide returns a compact value with Hidden in place of secrets, and without fields whose names
+// contain JSON Web Tokens. It calls found with the name of each hidden field.
 func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	out := []byte{v[0]}
 	switch kind := v.Kind(); {
@@ -154,14 +159,17 @@ func subject(object jsontext.Value) string {
 	return ""
 }
 
-// hideString is Hide for a string, which may have JSON in it.
+// hideString is Hide for a string, which may contain JSON.
 func hideString(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	s := rawjson.Unquote(v)
 	hidden := s
 	inner := jsontext.Value(s)
 	if k := inner.Kind(); (k == '{' || k == '[') && inner.IsValid() && rawjson.Depth(inner) <= rawjson.MaxDepth {
 		n := 0
-		inner = Hide(rawjson.Compact(inner), "", func(name string) { n++; found(name) })
+		inner = Hide(rawjson.Compact(inner), "", func(name string) {
+			n++
+			found(name)
+		})
 		if n > 0 {
 			hidden = string(inner)
 		}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"pickup/etcdstore"
+	"pickup/filestore"
+	"pickup/internal/config"
+	"pickup/internal/database"
+	"pickup/internal/lint"
+	"pickup/internal/storage"
+)
+
+// A clusterImport copies a file and its schema into a cluster.
+type clusterImport struct {
+	file, url string
+	replace   bool // an existing database
+	access    config.ClusterAccess
+	ids       config.IDConvention
+}
+
+func (c *clusterImport) run(ctx context.Context, e *environment) error {
+	// The lock keeps servers away that could write meanwhile.
+	file, err := openFile(ctx, e, c.file, filestore.Options{MustExist: true})
+	if err != nil {
+		return err
+	}
+	defer file.Close() // nothing was written
+	store, err := connectCluster(ctx, e, c.url, c.access, etcdstore.Options{Log: e.log()}, true)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	rules, err := lint.LoadSchema(c.file, lint.Declared(file))
+	if err != nil {
+		return config.Usagef("%s: %w", c.file, err)
+	}
+	o := c.ids.Options(rules)
+	idMember := database.IDMembers(o)
+	if err := errors.Join(file.KeyBy(idMember), store.KeyBy(idMember)); err != nil {
+		return err
+	}
+	from, err := file.Load(ctx)
+	if err != nil {
+		return err
+	}
+	rev, err := store.Import(ctx, from.Contents, rules.Text())
+	if errors.Is(err, fs.ErrExist) {
+		if !c.replace {
+			return config.Usagef("%w; --replace changes it", err)
+		}
+		rev, err = c.replaceAll(ctx, store, from, rules.Text(), idMember)
+	}
+	if err != nil {
+		return clusterError(err, c.url)
+	}
+	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.url, c.file, rev)
+	return nil
+}
+
+// replaceTime is how long replaceAll tries again after servers have written.
+const replaceTime = 30 * time.Second
+
+// replaceAll makes the database in the cluster equal to the file.
+func (c *clusterImport) replaceAll(ctx context.Context, store storage.SharedStore, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
+	for start := time.Now(); ; {
+		now, err := store.Load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		changes := difference(now.Contents, from.Contents)
+		if string(now.Rules) == string(rules) && len(changes) == 0 {
+			return now.Rev, nil
+		}
+		if err := store.KeyBy(idMember); err != nil { // its servers would not find the records
+			return 0, config.Usagef("%w; see --id-field", err)
+		}
+		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
+		switch {
+		case !errors.Is(err, storage.ErrConflict):
+			return rev, err
+		case time.Since(start) > replaceTime:
+			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.url)
+		}
+	}
+}
