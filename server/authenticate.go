@@ -32,7 +32,9 @@ func (s *server) loginHint(r *http.Request) string {
 		return ""
 	}
 	target := strings.ReplaceAll(urlOf(r), "'", "%27")
-	return fmt.Sprintf(" In a shell, curl -u %s '%s' asks for the password. pickup --no-auth requires none on this machine.", cmp.Or(s.User, "USER"), httpx.Clip(target))
+	const hint = " In a shell, curl -u %s '%s' asks for the password. " +
+		"Start pickup with --no-auth to use it without a password on this machine."
+	return fmt.Sprintf(hint, cmp.Or(s.User, "USER"), httpx.Clip(target))
 }
 
 // authenticate checks the credentials (RFC 7617) before anything else is read.

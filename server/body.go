@@ -23,7 +23,7 @@ import (
 
 // Limits of a body, in addition to its size.
 const (
-	maxValues = 1_000_000 // objects, arrays and scalars: each needs memory
+	maxValues = 1_000_000 // objects, arrays and scalars
 	maxName   = 1 << 10   // bytes of a field's name
 	maxNumber = 1_000     // characters of a number
 )
@@ -32,8 +32,8 @@ const (
 type body struct {
 	array   bool
 	objects []jsontext.Value // slices of the text
-	within  string           // the pointer of the envelope's field
-	other   string           // the pointer of the first element that is not an object
+	within  string           // pointer of the envelope's field
+	other   string           // pointer of the first element that is not an object
 }
 
 // readBody reads and checks the request body. The error is a problem.
@@ -42,26 +42,34 @@ func (req *request) readBody() (*body, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(text) <= freeOfBudget { // small bodies do not wait for large bodies
+		return req.parseText(text)
+	}
 	var b *body
-	parse := func() {
-		// A body of 3 MB can be a million records, which need a gigabyte.
-		if b, err = parseBody(text, req.MaxDepth); err == nil && !b.array && req.Request.Method != methodQuery {
-			if v, at := req.form.Unwrap(b.objects[0]); v != nil {
-				if b, err = parseBody(v, req.MaxDepth); err == nil {
-					b.within = at
-				}
-			}
-		}
-		if err == nil && !req.reserve(int64(len(b.objects))*recordCost) {
-			err = problem.NoMemory()
-		}
-	}
-	if len(text) > freeOfBudget {
-		req.withBuildSlot(parse)
-	} else { // small bodies do not wait for large ones
-		parse()
-	}
+	req.withBuildSlot(func() { b, err = req.parseText(text) })
 	return b, err
+}
+
+// parseText parses the text of a body, and unwraps the envelope.
+func (req *request) parseText(text []byte) (*body, error) {
+	b, err := parseBody(text, req.MaxDepth)
+	if err != nil {
+		return nil, err
+	}
+	if !b.array && req.Request.Method != methodQuery {
+		if v, pointer := req.form.Unwrap(b.objects[0]); v != nil {
+			b, err = parseBody(v, req.MaxDepth)
+			if err != nil {
+				return nil, err
+			}
+			b.within = pointer
+		}
+	}
+	// A body of 3 MB can have a million records, which need a gigabyte.
+	if !req.reserve(int64(len(b.objects)) * recordCost) {
+		return nil, problem.NoMemory()
+	}
+	return b, nil
 }
 
 // readText reads the request body, and checks its type and size.
@@ -72,23 +80,24 @@ func (req *request) readText() ([]byte, error) {
 	if req.Request.ContentLength > req.MaxBody {
 		return nil, problem.TooLarge(req.MaxBody)
 	}
-	text, err := io.ReadAll(&budgetReader{Reader: http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody), request: req})
-	if err != nil {
-		var over *http.MaxBytesError
-		switch {
-		case errors.As(err, &over):
-			return nil, problem.TooLarge(req.MaxBody)
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.")
-		case errors.Is(err, errNoMemory):
-			return nil, problem.NoMemory()
-		}
-		return nil, problem.New(http.StatusBadRequest, "The body ended before its announced length.")
+	reader := http.MaxBytesReader(req.Writer, req.Request.Body, req.MaxBody)
+	text, err := io.ReadAll(&budgetReader{Reader: reader, request: req})
+	if err == nil {
+		return text, nil
 	}
-	return text, nil
+	_, over := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case over:
+		return nil, problem.TooLarge(req.MaxBody)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.")
+	case errors.Is(err, errNoMemory):
+		return nil, problem.NoMemory()
+	}
+	return nil, problem.New(http.StatusBadRequest, "The body ended before its announced length.")
 }
 
-// readNothing returns an error if the request has a body with something in it.
+// readNothing returns an error unless the body is missing, empty or {}.
 func (req *request) readNothing() error {
 	text, err := req.readText()
 	if err == nil && len(text) > 0 && string(bytes.Join(bytes.Fields(text), nil)) != "{}" {
@@ -97,7 +106,7 @@ func (req *request) readNothing() error {
 	return err
 }
 
-// readJSON reads a body whose shape others check, as a JSON Patch.
+// readJSON reads a body of any shape, such as a JSON Patch. The caller checks the shape.
 func (req *request) readJSON() (jsontext.Value, error) {
 	text, err := req.readText()
 	if err != nil {
@@ -107,13 +116,13 @@ func (req *request) readJSON() (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !req.reserve(int64(len(b.objects)) * recordCost) { // each may create a record
+	if !req.reserve(int64(len(b.objects)) * recordCost) { // each object may create a record
 		return nil, problem.NoMemory()
 	}
 	return text, nil
 }
 
-// readSingle is readBody for a change of one record or object.
+// readSingle is readBody for a change of a single record or object.
 func (req *request) readSingle() (*body, error) {
 	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
@@ -122,8 +131,8 @@ func (req *request) readSingle() (*body, error) {
 	return b, err
 }
 
-// readMembers reads a body that is empty, or an object that may have fields of these
-// names, which it returns. The first is a string; the caller checks the others.
+// readMembers reads an optional object, which may have only fields of the given names, and returns
+// the fields. The first field must be a string; the caller checks the others.
 func (req *request) readMembers(names ...string) (map[string]jsontext.Value, error) {
 	text, err := req.readText()
 	if err != nil || len(text) == 0 {
@@ -138,24 +147,25 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 	}
 	values := make(map[string]jsontext.Value)
 	for quoted, v := range rawjson.Members(b.objects[0]) {
-		switch name := rawjson.Unquote(quoted); {
-		case !slices.Contains(names, name):
+		name := rawjson.Unquote(quoted)
+		if !slices.Contains(names, name) {
 			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body takes only "+strings.Join(names, ", "))
-		case name == names[0] && (v.Kind() != '"' || string(v) == `""`):
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "must be a string of at least one character")
-		default:
-			values[name] = v
 		}
+		if name == names[0] && (v.Kind() != '"' || string(v) == `""`) {
+			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "must be a string of at least one character")
+		}
+		values[name] = v
 	}
 	return values, nil
 }
 
-// parseBody parses a body that is one object, or an array of objects.
+// parseBody parses a body that is an object or an array of objects.
 func parseBody(text []byte, maxDepth int) (*body, error) {
 	b, err := decodeBody(text, maxDepth)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	switch {
 	case b.other != "":
 		return nil, problem.WrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
@@ -166,56 +176,87 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 	return b, nil
 }
 
-// decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique field names
-// within an object, nothing after the value.
+// decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique field names within an object,
+// and nothing after the value.
 func decodeBody(text []byte, maxDepth int) (*body, error) {
-	b := new(body)
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // a *bytes.Buffer is read in place
-	begin := int64(0)                                 // of the current object
-	limit := ""                                       // the limit that is exceeded; reported if the rest is valid
+	// The decoder reads a *bytes.Buffer in place.
+	d := &bodyDecoder{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 	for values := 0; ; {
-		before, done := dec.InputOffset(), values > 0 && dec.StackDepth() == 0
-		token, err := dec.ReadToken()
+		before := d.dec.InputOffset()
+		done := values > 0 && d.dec.StackDepth() == 0
+		token, err := d.dec.ReadToken()
 		if err == io.EOF && values > 0 {
 			break
 		}
-		if err != nil || done { // the decoder would read one value after the other
+		// The decoder would read a second value after the first.
+		if err != nil || done || d.dec.StackDepth() > maxDepth {
 			return nil, problem.InvalidJSON(text, maxDepth)
 		}
-		after, depth := dec.InputOffset(), dec.StackDepth()
-		container, n := dec.StackIndex(depth)
-		name := container == '{' && n%2 == 1 && token.Kind() == '"'
-		size := after - before // with the comma or colon before it
-		switch kind := token.Kind(); {
-		case kind == '}' || kind == ']':
-			if kind == '}' && (depth == 0 && !b.array || depth == 1 && b.array) {
-				b.objects = append(b.objects, jsontext.Value(text[begin:after]))
-			}
+		size := d.dec.InputOffset() - before // with the comma or colon before the token
+		if !d.add(token, size) {
 			continue
-		case depth > maxDepth:
-			return nil, problem.InvalidJSON(text, maxDepth)
-		case name && size > maxName && len(token.String()) > maxName:
-			limit = "the name of a field is longer than 1024 bytes"
-		case name:
-			continue
-		case kind == '0' && size > maxNumber && len(token.String()) > maxNumber:
-			limit = "a number has more than 1000 digits"
-		case kind == '{' && (depth == 1 || depth == 2 && b.array):
-			begin = after - 1
-		case kind == '[' && depth == 1:
-			b.array = true
-		case b.array && b.other == "" && (depth == 1 || kind == '[' && depth == 2):
-			b.other = string(dec.StackPointer())
 		}
 		values++
 		if values > maxValues {
-			return nil, problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body has more than %d values.", maxValues))
+			detail := fmt.Sprintf("The body has more than %d values.", maxValues)
+			return nil, problem.New(http.StatusRequestEntityTooLarge, detail)
 		}
 	}
-	if limit != "" {
-		return nil, problem.WrongShape(limit)
+	if d.limit != "" {
+		return nil, problem.WrongShape(d.limit)
 	}
-	return b, nil
+	return &d.body, nil
+}
+
+// A bodyDecoder collects the objects of a body.
+type bodyDecoder struct {
+	dec   *jsontext.Decoder
+	text  []byte
+	body  body
+	start int64  // of the current object
+	limit string // the exceeded limit; reported if the rest is valid
+}
+
+// add adds a token, and reports whether a value starts with the token.
+func (d *bodyDecoder) add(token jsontext.Token, size int64) bool {
+	depth := d.dec.StackDepth()
+	kind := token.Kind()
+	switch kind {
+	case '}':
+		if depth == 0 && !d.body.array || depth == 1 && d.body.array {
+			d.body.objects = append(d.body.objects, jsontext.Value(d.text[d.start:d.dec.InputOffset()]))
+		}
+		return false
+	case ']':
+		return false
+	case '"':
+		container, n := d.dec.StackIndex(depth)
+		if container == '{' && n%2 == 1 {
+			if size > maxName && len(token.String()) > maxName {
+				d.limit = "the name of a field is longer than 1024 bytes"
+			}
+			return false
+		}
+	case '0':
+		if size > maxNumber && len(token.String()) > maxNumber {
+			d.limit = "a number has more than 1000 digits"
+		}
+	}
+	d.startElement(kind, depth)
+	return true
+}
+
+// startElement notes where an object of the body starts, or which element is not an object.
+func (d *bodyDecoder) startElement(kind jsontext.Kind, depth int) {
+	b := &d.body
+	switch {
+	case kind == '{' && (depth == 1 || depth == 2 && b.array):
+		d.start = d.dec.InputOffset() - 1
+	case kind == '[' && depth == 1:
+		b.array = true
+	case b.array && b.other == "" && (depth == 1 || kind == '[' && depth == 2):
+		b.other = string(d.dec.StackPointer())
+	}
 }
 
 // checkMedia returns an error unless the Content-Type of the request is JSON, a
@@ -240,8 +281,8 @@ func checkMedia(r *http.Request, whole bool) error {
 	}
 	value := r.Header.Get("Content-Type")
 	if value == "" && !whole {
-		// A page can send a body without a type without a preflight, and the
-		// browser adds the credentials that it remembers.
+		// A page can send a body without type and without preflight, and the browser adds
+		// remembered credentials.
 		if isCrossOrigin(r) {
 			return refuse("A request from a page of another origin needs Content-Type: application/json.")
 		}
@@ -270,15 +311,15 @@ func checkMedia(r *http.Request, whole bool) error {
 	return refuse("The body must be application/json, not " + httpx.Clip(media) + ".")
 }
 
-// A faultList collects the faults of the objects of a body. If rules are violated
-// and unique values are taken, the status is that for the rules.
+// A faultList collects the faults of the objects of a body. The status for violated rules takes
+// precedence over the status for taken unique values.
 type faultList struct{ database.FaultError }
 
-// add adds the faults in err, of the i-th object, with pointers into the body. It
-// returns any other error.
+// add adds the faults in err, of the i-th object, with pointers into the body. It returns any
+// other error.
 func (l *faultList) add(b *body, i int, err error) error {
-	var faults *database.FaultError
-	if !errors.As(err, &faults) {
+	faults, ok := errors.AsType[*database.FaultError](err)
+	if !ok {
 		return err
 	}
 	if l.Kind == nil || faults.Kind != database.ErrExists {
@@ -298,8 +339,8 @@ func (l *faultList) err() error {
 	return &l.FaultError
 }
 
-// rebaseFaults returns err with pointers into the body, which has one object. The
-// body is known to be an object, so ErrShape can only be about its id.
+// rebaseFaults returns err with pointers into a body of one object. ErrShape can only be about the
+// id, because the body is an object.
 func (b *body) rebaseFaults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
 		return problem.WrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
@@ -311,7 +352,7 @@ func (b *body) rebaseFaults(err error, idMember string) error {
 	return l.err()
 }
 
-// pointer turns p, a pointer into the i-th object, into a pointer into the body.
+// pointer converts p, a pointer into the i-th object, to a pointer into the body.
 func (b *body) pointer(i int, p string) string {
 	if b.array {
 		return fmt.Sprintf("%s/%d%s", b.within, i, p)
@@ -319,17 +360,17 @@ func (b *body) pointer(i int, p string) string {
 	return b.within + p
 }
 
-const maxPeeked = 1 << 20 // bytes of a body that rules look at
+const maxPeeked = 1 << 20 // maximum size of a body for stubs, in bytes
 
-// peekBody returns the object in the body of the request, nil if it is something else or
-// larger than maxPeeked, and leaves the body to be read again.
+// peekBody returns the object in the body, nil if the body is not an object or is too large. The
+// body can be read again afterwards.
 func (req *request) peekBody() (jsontext.Value, error) {
 	r := req.Request
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
 	text, err := io.ReadAll(&budgetReader{Reader: io.LimitReader(r.Body, maxPeeked+1), request: req})
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), r.Body)) // which returns its error again
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), r.Body)) // r.Body returns the error again
 	if errors.Is(err, errNoMemory) {
 		return nil, problem.NoMemory()
 	}
@@ -340,12 +381,12 @@ func (req *request) peekBody() (jsontext.Value, error) {
 	return rawjson.Compact(b.objects[0]), nil
 }
 
-// A budgetReader reads a body and reserves what has arrived, not what was announced: a
-// client that stalls must not block others.
+// A budgetReader reads a body and reserves memory as the body arrives. Reserving the announced
+// length would let a stalling client block other clients.
 type budgetReader struct {
 	io.Reader
 	request *request
-	read    int64 // bytes that are not reserved yet
+	read    int64 // unreserved bytes
 }
 
 func (r *budgetReader) Read(p []byte) (int, error) {

@@ -173,15 +173,15 @@ func requestsForbidden() *problem.Problem {
 	return problem.New(http.StatusForbidden, "Pages from other origins may not see the requests.")
 }
 
-// isOwnPage reports whether one of the service's own pages sends a request. To pages of other
-// origins no preflight allows pageHeader. Browsers send Sec-Fetch-Site only to https and
-// to this machine, so without it Origin decides, which a GET does not have.
+// isOwnPage reports whether a request comes from a page of the service. Preflights never allow
+// pageHeader for other origins. Browsers send Sec-Fetch-Site only to https and to this machine;
+// without Sec-Fetch-Site, Origin decides, which a GET does not have.
 func isOwnPage(r *http.Request) bool {
 	if v := httpx.Header(r.Header, pageHeader); v != "1" && v != "docs" {
 		return false
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "same-origin" || site == "" && !isCrossOrigin(r)
+	location := r.Header.Get("Sec-Fetch-Site")
+	return location == "same-origin" || location == "" && !isCrossOrigin(r)
 }
 
 // isForeign reports whether a page of a site that is not allowed sends the request.

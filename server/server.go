@@ -49,10 +49,10 @@ type Options struct {
 	// included. It may be called by several goroutines at once, and may return nil. nil: none.
 	Routes func() *rewrite.Table
 
-	// Static are folders whose files are served where the API has nothing. With SPA,
-	// an unknown path at which a browser expects a page is the index.html of a folder.
-	// Private returns the files and folders that are not served, whatever their names
-	// there are. It may be called by several goroutines at once. nil: none.
+	// Static lists folders served for paths that the API does not handle. With SPA, the
+	// index.html of a folder is served for an unknown path if a browser expects a page there.
+	// Private returns files and folders that must not be served under any name. Several
+	// goroutines may call Private at once. nil: none.
 	Static  []string
 	SPA     bool
 	Private func() []string

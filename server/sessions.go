@@ -121,7 +121,7 @@ func (req *request) putSession() error {
 		switch n := x.changesLocked(); {
 		case from == "" && (keep || x.kept): // it stays as it is
 		case x.kept && n > 0 && !discard:
-			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s that nobody has committed. "discard": true drops them.`, name, spell.Count(n, "change")))
+			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s. Send "discard": true to drop them.`, name, spell.Count(n, "uncommitted change")))
 		default:
 			req.sessions.endLocked(x)
 			x = nil

@@ -128,9 +128,8 @@ func (req *request) readStatus() error {
 	return req.sendValue(x)
 }
 
-// changingStatus returns what of the status may change without a revision: whether the
-// schema can be used, and how often the rules for simulated answers, the requests that are
-// held, or what waits for a review, have changed.
+// changingStatus returns a digest of the parts of the status that change without a revision:
+// whether the schema is usable, and how often stubs, held requests or reviews have changed.
 func (s *server) changingStatus() string {
 	status := strconv.FormatUint(s.simulation.changes.Load(), 10)
 	if s.Rules != nil {

@@ -648,6 +648,18 @@ func setNumber(t *testing.T, db *database.DB, n int, padding string) {
 // TestStreamTimeouts: the timeouts of the server are for requests and writes, not
 // for streams that have nothing to send, over HTTP/1.1 and HTTP/2.
 func TestStreamTimeouts(t *testing.T) {
+	// awaitTimeout returns when the server closes a connection with half a request, because
+	// the time to read it is over.
+	awaitTimeout := func(t *testing.T, web *httptest.Server) {
+		t.Helper()
+		conn, err := tls.Dial("tcp", web.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\n")
+		_, _ = io.ReadAll(conn) // an answer, or a reset
+	}
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -664,7 +676,7 @@ func TestStreamTimeouts(t *testing.T) {
 			one, two := openEvents(t, web.Client(), web.URL+"/posts"), openEvents(t, web.Client(), web.URL+"/posts/1")
 			nextEvent(t, one, "reset")
 			nextEvent(t, two, "reset")
-			time.Sleep(time.Second) // longer than the timeouts
+			awaitTimeout(t, web)
 			setNumber(t, db, 2, "")
 			nextEvent(t, one, "updated")
 			nextEvent(t, two, "updated")
