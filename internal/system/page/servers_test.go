@@ -459,11 +459,10 @@ func removedUser(t *testing.T, ctx context.Context) {
 	p.accessible("signed-out", true)
 	p.press("Escape", "Escape") // does not show the page
 	p.until(signedOut)
+	reloads := func() int { return strings.Count(p.process.Text(), "reloaded the users") }
+	before := reloads()
 	users(anna + bert)
-	if !servertest.Eventually(func() bool {
-		time.Sleep(time.Second) // more than ten wrong attempts would slow the page down, too
-		return statusOf(t, p.url+"/_/status") == http.StatusOK
-	}) {
+	if !servertest.Eventually(func() bool { return reloads() > before }) || statusOf(t, p.url+"/_/status") != http.StatusOK {
 		t.Fatal("the server does not accept the user who is back")
 	}
 	newTab(t, ctx, p.url).open("#/") // Chromium has forgotten the password, and the address has it
