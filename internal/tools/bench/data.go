@@ -38,7 +38,7 @@ func fleet(n int) string {
 }
 
 // many returns a database of n records of about 100 bytes, one per line. Every
-// hundredth has the same driver, every third is canceled, one in a thousand contains a word to search for, and
+// fiftieth has the same driver, every third is canceled, one in a thousand contains a word to search for, and
 // every second one a word of its own: the nth of them has ownWord(n). The id of a
 // driver is not a number, because json-server 1 would not find a number that is stored
 // as a string.
@@ -54,7 +54,7 @@ func many(n int) string {
 		case i%2 == 1:
 			title = "Visit " + ownWord(i/2)
 		}
-		fmt.Fprintf(&s, `    {"id":"%d","driverId":"d%d","title":"%s","rank":%d,"status":"%s"}`, i, i%100, title, i*7919%n, []string{"Canceled", "Scheduled", "Done"}[i%3])
+		fmt.Fprintf(&s, `    {"id":"%d","driverId":"d%d","title":"%s","rank":%d,"status":"%s"}`, i, i%50, title, i*7919%n, []string{"Canceled", "Scheduled", "Done"}[i%3])
 	}
 	s.WriteString("\n  ]\n}\n")
 	return s.String()

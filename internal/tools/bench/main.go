@@ -1,7 +1,7 @@
 //go:build linux
 
-// Bench compares pickup with both json-servers and with floors: programs that
-// do the same work without knowing what it means (see internal/tools/bench/floor).
+// Bench compares pickup with both json-servers, with PocketBase and with floors: programs
+// that do the same work without knowing what it means (see internal/tools/bench/floor).
 //
 //	make bench                                  everything, in less than half an hour
 //	go run ./internal/tools/bench -others 5           as many rounds of rows without a target: an hour
@@ -15,7 +15,7 @@
 // or this one. Answers are checked: a wrong answer of pickup or of a floor fails
 // the run, one of a json-server is noted in the table.
 //
-// The workloads are in reads.go, compression.go, writes.go, life.go, engine.go and cluster.go,
+// The workloads are in reads.go, lists.go, compression.go, writes.go, life.go, engine.go and cluster.go,
 // the table is in report.go.
 package main
 
@@ -118,7 +118,7 @@ func run(c config) error {
 	}
 	defer os.RemoveAll(b.work)
 	var failed error // the others are measured all the same
-	for _, part := range []func() error{b.reads, b.compression, b.writes, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
+	for _, part := range []func() error{b.reads, b.compression, b.writes, b.patchesOfLists, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
 		failed = errors.Join(failed, part())
 	}
 	text := b.report()

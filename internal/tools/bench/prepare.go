@@ -14,15 +14,16 @@ import (
 // A bench is one run: the programs that it compares, and its results.
 type bench struct {
 	config
-	work    string // a directory on the disk that is measured
-	machine string // its description
-	pickup  string // the programs, by their paths
-	floor   string
-	tests   string // the test binary of internal/database
-	node    string
-	peer0   string
-	peer1   string
-	rows    []*row
+	work       string // a directory on the disk that is measured
+	machine    string // its description
+	pickup     string // the programs, by their paths
+	floor      string
+	tests      string // the test binary of internal/database
+	node       string
+	peer0      string
+	peer1      string
+	pocketBase string
+	rows       []*row
 }
 
 // The contestants, and the limits up to which json-servers are measured.
@@ -50,6 +51,10 @@ func (b *bench) arguments(name string, p, file, answers string) []string {
 		return []string{b.floor, "-access-log", "-p", p, "-answers", answers, "-file", file}
 	case peer0:
 		return []string{b.node, b.peer0, "--quiet", "--host", "127.0.0.1", "-p", p, file}
+	case pocketBase:
+		return []string{b.pocketBase, "-p", p, file}
+	case pocketBaseIndexed:
+		return []string{b.pocketBase, "-p", p, "-indexes", file}
 	}
 	return []string{b.node, b.peer1, "-p", p, file}
 }
@@ -77,6 +82,8 @@ func prepare(c config) (*bench, error) {
 	if c.peers {
 		modules := filepath.Join(root, "internal", "tools", "bench", "compare")
 		commands = append(commands, []string{"npm", "ci", "--no-audit", "--no-fund", "--prefix", modules})
+		b.pocketBase = filepath.Join(work, "pocketbase")
+		commands = append(commands, []string{"go", "build", "-C", "internal/tools/bench/pocketbase", "-o", b.pocketBase, "."})
 		b.node = filepath.Join(modules, "node_modules", ".bin", "node")
 		b.peer0 = filepath.Join(modules, "node_modules", "json-server-0", "lib", "cli", "bin.js")
 		b.peer1 = filepath.Join(modules, "node_modules", "json-server-1", "lib", "bin.js")

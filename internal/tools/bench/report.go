@@ -64,9 +64,9 @@ func (b *bench) times(rows ...*row) (n int) {
 }
 
 // takesPart reports whether a contestant is measured in a round. Next to a floor, one round
-// of the json-servers is enough: they are much slower.
+// of the json-servers and PocketBase is enough: they are much slower.
 func (r *row) takesPart(who string, round int) bool {
-	return round == 0 || who != peer0 && who != peer1 || len(r.samples[floor]) == 0
+	return round == 0 || who != peer0 && who != peer1 && !isPocketBase(who) || len(r.samples[floor]) == 0
 }
 
 // add adds a measurement to the row, unless it is nil: not selected.
@@ -109,7 +109,9 @@ is fast. The size in the name of a row is that of the file at the beginning;
 POSTs make it grow. Reads repeat one request, which pickup and the floor answer
 from a cache, unless the name says that the request differs each time. The floor
 uses no tricks: pickup overtakes it where the disk works while pickup still
-writes.
+writes. PocketBase has a table of its own: pages of lists, which it is asked for by 4
+connections, from a database with and without indexes on the fields that the rows
+filter and sort by.
 
 | | pickup | floor | ratio | json-server 0.17.4 | ratio | 1.0.0-beta.15 | ratio | target |
 |---|---|---|---|---|---|---|---|---|
@@ -136,7 +138,25 @@ func (b *bench) report() string {
 		}
 		fmt.Fprintf(&s, " %s |\n", r.verdict(mine))
 	}
+	b.reportPocketBase(&s)
 	return s.String()
+}
+
+// reportPocketBase appends a table of the rows that PocketBase has.
+func (b *bench) reportPocketBase(s *strings.Builder) {
+	rows := slices.DeleteFunc(slices.Clone(b.rows), func(r *row) bool { return len(r.samples[pocketBase]) == 0 })
+	if len(rows) == 0 {
+		return
+	}
+	contestants := []string{pocketBase, pocketBase + withoutTotal, pocketBaseIndexed, pocketBaseIndexed + withoutTotal}
+	fmt.Fprintf(s, "\n| | pickup | %s | ratio |\n|---|---|%s\n", strings.Join(contestants, " | ratio | "), strings.Repeat("---|---|", len(contestants)))
+	for _, r := range rows {
+		fmt.Fprintf(s, "| %s | %s |", r.name, r.cell(ours))
+		for _, who := range contestants {
+			fmt.Fprintf(s, " %s | %s |", r.cell(who), ratio(median(r.samples[ours]), median(r.samples[who])))
+		}
+		s.WriteString("\n")
+	}
 }
 
 // cell returns the results of a contestant.
