@@ -13,22 +13,20 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Document is the text of a database file, cut where its members and the
-// elements of its arrays begin and end. It is immutable: Apply returns the next
-// one, which shares the bytes that stayed.
+// A Document is the text of a database file, cut into members and the elements of arrays.
+// A Document is immutable: Apply returns the next Document, which shares the unchanged bytes.
 //
-// All byte slices are parts of the parsed text or of texts that edits made.
-// Nobody writes to them.
+// All byte slices are parts of the parsed text or of the texts of edits. Never write to a slice.
 type Document struct {
 	idMember func(collection string) string
-	only     string // the name of the one member that the text is the value of; "": it is a database
+	only     string // the name of the member if the text is the value of one member; "" for a database
 
-	head    []byte    // up to the opening brace, with it
+	head    []byte    // up to and including the opening brace
 	members []*member // in the order of the file
 	tail    []byte    // the gap after the last member
 	foot    []byte    // from the closing brace on
 	length  int64     // of the text, in bytes
-	most    int64     // the largest length of a document that the slices may keep alive
+	most    int64     // the maximum length of a document that the slices keep in memory
 	style   style     // of the top level, when it was parsed
 	strict  bool      // the text has no comments, trailing commas or byte order mark
 	escaped bool      // the text, when it was parsed, had escapes for all characters that are not ASCII
@@ -47,15 +45,15 @@ type member struct {
 type array struct {
 	head        []byte                // the opening bracket
 	elems       *ordered.Map[element] // by key, in the order of the file
-	unreachable int                   // number of elements that have a position for a key
+	unreachable int                   // number of elements with a position as key
 	tail        []byte                // the gap after the last element
 	foot        []byte                // the closing bracket
-	lastText    []byte                // of an emptied array: its text with the last element
-	odd         oddTail               // what the removal of the latest appended element restores
+	lastText    []byte                // of an emptied array: the text with the last element
+	odd         oddTail               // for the removal of the latest appended element
 }
 
 // An oddTail is a gap after the last element that joinGaps cannot restore when an appended
-// element is removed. It returns when the element before the gap is the last one again.
+// element is removed. The gap returns when the element before it is the last element again.
 type oddTail struct {
 	last string // the key of the element before the gap, "" if the array was empty
 	text []byte
@@ -170,7 +168,7 @@ func (m *member) valueText() []byte {
 	return slices.Concat(r...)
 }
 
-// Only returns the name of the one member that the text is the value of, "" if it is a
+// Only returns the name of the member if the text is the value of one member, and "" for a
 // database.
 func (d *Document) Only() string { return d.only }
 
@@ -191,8 +189,8 @@ func (d *Document) Runs() [][]byte {
 	return r
 }
 
-// Sum returns the checksum of the text. It sums only what has changed since the last
-// call for an earlier version.
+// Sum returns the checksum of the text. It sums only the changes since the last call for an
+// earlier version.
 func (d *Document) Sum() checksum.Sum {
 	var w checksum.Writer
 	d.visit(func(b []byte) { w.Write(b) }, func(b *block) { w.Append(b.part) })

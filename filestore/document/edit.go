@@ -59,17 +59,23 @@ func (e *edit) change(c storage.Change) error {
 		c.Value = rawjson.Escaped(c.Value)
 	}
 	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
-	if c.ID == "" {
-		switch {
-		case i >= 0 && c.Value == nil:
-			e.removeMember(i)
-		case i >= 0:
-			return e.replaceMember(i, c.Value)
-		case c.Value != nil:
-			return e.addMember(c)
-		}
-		return nil
+	if c.ID != "" {
+		return e.changeElement(i, c)
 	}
+	switch {
+	case i >= 0 && c.Value == nil:
+		e.removeMember(i)
+	case i >= 0:
+		return e.replaceMember(i, c.Value)
+	case c.Value != nil:
+		return e.addMember(c)
+	}
+	return nil
+}
+
+// changeElement makes a change of an element of the member at i, which is -1 if there is no such
+// member.
+func (e *edit) changeElement(i int, c storage.Change) error {
 	if i < 0 {
 		return fmt.Errorf("collection %q: %w", c.Collection, storage.ErrNotFound)
 	}
@@ -110,7 +116,7 @@ func (e *edit) ownMember(i int) *member {
 	return m
 }
 
-// wrote notes that now bytes replace before bytes.
+// wrote records the replacement of a text of the length before by a text of the length now.
 func (e *edit) wrote(now, before int) {
 	e.length += int64(now - before)
 	e.changed = true
@@ -235,10 +241,9 @@ func (a *array) near(place int) examples {
 func (d *Document) sibling(m *member, n int) (found *array) {
 	seen := false
 	for _, o := range d.members {
-		switch {
-		case o == m:
+		if o == m {
 			seen = true
-		case o.array != nil && o.array.elems.Len() >= n && (!seen || found == nil):
+		} else if o.array != nil && o.array.elems.Len() >= n && (!seen || found == nil) {
 			found = o.array
 		}
 	}
@@ -247,7 +252,8 @@ func (d *Document) sibling(m *member, n int) (found *array) {
 
 // removeMember removes the member at i.
 func (e *edit) removeMember(i int) {
-	m, top := e.members[i], e.top()
+	m := e.members[i]
+	top := e.top()
 	e.wrote(0, len(m.gap)+len(m.label)+len(m.valueText()))
 	e.members = slices.Delete(e.members, i, i+1)
 	top.remove(func(j int) bool { return j == i })
@@ -281,8 +287,8 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	return m.parse(text, e.idMember(m.name))
 }
 
-// addMember adds a member in front of the one called c.Next, or at the end. "$schema"
-// becomes the first instead, because it says how to read the others.
+// addMember adds a member before the member called c.Next, or at the end. "$schema" becomes the
+// first member, because it describes the others.
 func (e *edit) addMember(c storage.Change) error {
 	label, err := jsontext.AppendQuote(nil, c.Collection)
 	if err != nil {
@@ -296,11 +302,12 @@ func (e *edit) addMember(c storage.Change) error {
 		mark = colon(e.members[k-1].label)
 	}
 	m := &member{name: c.Collection, label: append(label, mark...)}
-	at := len(e.members)
+	at := slices.IndexFunc(e.members, func(m *member) bool { return c.Next != "" && m.name == c.Next })
+	if at < 0 {
+		at = len(e.members)
+	}
 	if m.name == "$schema" {
 		at = 0
-	} else if i := slices.IndexFunc(e.members, func(m *member) bool { return c.Next != "" && m.name == c.Next }); i >= 0 {
-		at = i
 	}
 	top := e.top()
 	top.insert(map[int][]item{at: {{}}}, e.style, func(it *item) { m.gap = it.gap })

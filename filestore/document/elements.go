@@ -115,10 +115,9 @@ func shareItem(a, b []byte) bool {
 	return false
 }
 
-// setElementKeys sets the keys of the elements of l. edits turn the base into l. An element
-// that the base has, or that replaces one of the base, gets the index in the base. An
-// inserted element gets a key of its text, so an element that both sides insert at one
-// place has one key.
+// setElementKeys sets the keys of the elements of l. edits turn the base into l. An element of
+// the base, or a replacement, gets the index in the base. An inserted element gets a key from
+// the text, so an element that both sides insert at one place has one key.
 func setElementKeys(l *list, edits []rawjson.Edit) {
 	l.keys = nil
 	shift := 0 // from the index in the base to that in l

@@ -135,13 +135,14 @@ func joinLines(before, after []byte, first, last bool) []byte {
 	below := after[:len(after)-len(bottom)]
 	switch {
 	case first && len(top) == 0 && len(bottom) == 0 && !last:
-		return before // the next item takes the place of the removed one
+		return before // the next item takes the place of the removed item
 	case first && len(top) == 0, breaks(above) > breaks(below) && !(last && len(bottom) == 0):
 		above = above[:bytes.LastIndexByte(above, '\n')+1]
 		below = below[bytes.LastIndexByte(below, '\n')+1:]
 		return concat(top, above, below, bottom)
+	default:
+		return concat(top, below, bottom)
 	}
-	return concat(top, below, bottom)
 }
 
 func breaks(b []byte) int { return bytes.Count(b, []byte("\n")) }
@@ -196,8 +197,8 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 	return concat([]byte(","), line, noComma), rest
 }
 
-// gapInFront splits the gap before the first item for a new first item. The old one keeps
-// the comments above it, and the opening bracket those on its line.
+// gapInFront splits the gap before the first item for a new first item. Comments on the line of
+// the opening bracket stay there; comments above the old first item stay with that item.
 func gapInFront(gap, sep []byte) (before, after []byte) {
 	switch s := scanGap(gap); {
 	case s.comments == 0:

@@ -19,8 +19,8 @@ func (l *list) push(it item, s style, sep []byte) *item {
 	return &l.items[len(l.items)-1]
 }
 
-// insert adds items before the items of l at their index, or at the end, and calls
-// lay for each when it has its gap.
+// insert adds items to l, each before the item at the given index, and calls lay for each new
+// item after setting the gap.
 func (l *list) insert(added map[int][]item, s style, lay func(it *item)) {
 	var sep []byte
 	if len(l.items) > 0 {

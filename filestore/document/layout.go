@@ -9,8 +9,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// lay returns the plain value v laid out like the first example of its kind; the values of its
-// items are laid out like their namesakes in all examples. Scalars keep their spelling.
+// lay lays out the plain value v like the first example of the same kind, and the values of
+// fields like the fields of that name in all examples. Scalars keep their spelling.
 func (s style) lay(v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	l := cutList(v)
@@ -58,8 +58,8 @@ func (s style) layElements(l, model *list, ex examples) {
 	}
 }
 
-// layMembers lays out the members of l like their namesakes in model, and new ones like
-// the others.
+// layMembers lays out the members of l like the members of the same name in model, and new
+// members like the others.
 func (s style) layMembers(l, model *list, ex examples) {
 	sep := model.separator(s)
 	for i := range l.items {
@@ -178,8 +178,7 @@ func (s style) model(open byte) *list {
 	return &list{open: open, items: items, tail: end}
 }
 
-// examples returns values that have the role of a value to lay out, the nearest
-// first, at most maxExamples.
+// examples returns at most maxExamples values to imitate, the nearest first.
 type examples func() [][]byte
 
 const maxExamples = 8

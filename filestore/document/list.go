@@ -15,7 +15,7 @@ type list struct {
 	open  byte
 	items []item
 	tail  []byte         // the gap before the closing bracket
-	keys  map[string]int // made by place
+	keys  map[string]int // index by key; set by place
 	keyed bool           // for Merge: all items have keys
 }
 
@@ -125,7 +125,7 @@ func (l *list) item(key string) *item {
 	return nil
 }
 
-// gap returns the gap before the item at i, or that before the bracket.
+// gap returns the gap before the item at i, or before the closing bracket.
 func (l *list) gap(i int) *[]byte {
 	if i < len(l.items) {
 		return &l.items[i].gap

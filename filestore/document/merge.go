@@ -43,9 +43,9 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 	return o.text()
 }
 
-// mergeMembers gives the object o the members of n. Members of both stay in
-// their places in o, and their values are merged. New ones come after the member
-// that they follow in n; others are removed. It reports whether o changed.
+// mergeMembers gives the object o the members of n. Common members keep their place in o, and
+// the values are merged. A new member comes after the same member as in n; mergeMembers removes
+// all others. It reports whether o changed.
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
@@ -92,9 +92,9 @@ func (s style) mergeMember(it *item, v []byte, ex examples) bool {
 	return !bytes.Equal(it.value, was)
 }
 
-// mergeElements gives the array o the elements of n. They are merged into their
-// partners in o, new ones are added at the end of what differs, or elements are removed
-// there. It reports whether o changed.
+// mergeElements gives the array o the elements of n. Elements are merged into their partners in
+// o. New elements come at the end of the part that differs, and removed elements go from there.
+// mergeElements reports whether o changed.
 func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
 	partners, head, foot := rawjson.Partners(o.values(), n.values(), s.idMember)
 	if head == len(o.items) && head == len(n.items) {

@@ -26,7 +26,9 @@ func Parse(file string, data []byte, idMember func(collection string) string) (*
 // It is faster if the text is an edit of the document before, which may be nil:
 // unchanged elements are not validated again. If they are most of the text, the new
 // document shares them with before and does not keep data.
-func ParseMember(only, file string, data []byte, idMember func(collection string) string, before *Document) (*Document, error) {
+func ParseMember(
+	only, file string, data []byte, idMember func(collection string) string, before *Document,
+) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}

@@ -13,15 +13,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A parser finds the members of a document and the elements of its arrays. It
-// looks only at brackets, quotes and what is between values. Whether a value is
-// valid costs several times as much to find out, so helpers validate the elements
-// in chunks while the parser continues.
+// A parser finds the members of a document and the elements of its arrays. The parser looks
+// only at brackets, quotes and the text between values. Validation takes several times as
+// long, so helpers validate the elements in chunks while the parser continues.
 //
 // If the text is an edit of a known document, the parser neither scans nor
-// validates elements that it finds unchanged.
+// validates unchanged elements.
 //
-// The helpers have ended before the document is returned.
+// The helpers end before the document is returned.
 type parser struct {
 	data      []byte // the text
 	plain     []byte // the text with its comments blanked
@@ -44,13 +43,14 @@ type parser struct {
 type parsedArray struct {
 	*array
 	idMember string
+	was      *reuse // the elements before the edit, or nil
 	chunks   []*chunk
 }
 
-// A chunk is a part of an array that is validated at once.
+// A chunk is a part of an array. A helper validates one chunk at a time.
 type chunk struct {
 	at       int       // offset of the gap before the first element
-	elements []element // once validated, their keys are their ids, or ""
+	elements []element // the validated elements have their ids as keys, or ""
 }
 
 // chunkSize is the size in bytes from which a chunk is full: enough to be
@@ -138,71 +138,77 @@ func (c *parser) skipList(most int) bool {
 	return false
 }
 
-// array reads an array into a, whose elements finish fills in. was has its
-// elements before the edit, or is nil.
+// array reads an array into a; finish sets the elements. was has the elements before the edit,
+// or is nil.
 func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	start := c.at
 	if !c.take('[') {
 		return false
 	}
 	a.head = c.data[start:c.at]
-	cut := &parsedArray{array: a, idMember: idMember}
-	c.arrays = append(c.arrays, cut)
-	start = c.at // of the chunk
-	end := start // of the last element
-	var elements []element
-	hand := func() {
-		s := &chunk{at: start, elements: elements}
-		cut.chunks = append(cut.chunks, s)
-		if end-start < c.chunkSize { // the last one
-			c.check(s, idMember)
-		} else {
-			c.helpers.Go(func() { c.check(s, idMember) })
+	parsed := &parsedArray{array: a, idMember: idMember, was: was}
+	c.arrays = append(c.arrays, parsed)
+	open := &chunk{at: c.at}
+	end := c.at // of the last element
+	for first := true; ; first = false {
+		e, ok := c.element(parsed, first)
+		if !ok {
+			return false
 		}
-		start, elements = end, make([]element, 0, len(elements)+len(elements)/8)
-	}
-	for n := 0; ; n++ {
-		if e, ok := was.next(c.plain[end:], n > 0); ok {
-			c.at = end + len(e.text)
-			c.reused += len(e.text)
-			elements = append(elements, e)
-		} else {
-			c.space()
-			if c.take(']') {
-				break
-			}
-			if n > 0 {
-				if !c.take(',') {
-					return false
-				}
-				c.space()
-			}
-			gap := c.at - end
-			c.spaced = false
-			if !c.skipValue(deepest-2) || c.bad.Load() {
-				return false
-			}
-			e := element{text: c.data[end:c.at], gap: uint32(gap), compact: !c.spaced}
-			if was != nil {
-				e.key = was.missed(c.plain[end+gap:c.at], idMember)
-				c.notFound += len(e.text)
-				if c.mostlyNew() {
-					was = nil
-				}
-			}
-			elements = append(elements, e)
+		if e.text == nil {
+			break
 		}
+		open.elements = append(open.elements, e)
 		end = c.at
-		if end-start >= c.chunkSize {
-			hand()
+		if end-open.at >= c.chunkSize {
+			full := open
+			parsed.chunks = append(parsed.chunks, full)
+			c.helpers.Go(func() { c.check(full, idMember) })
+			open = &chunk{at: end, elements: make([]element, 0, len(full.elements)+len(full.elements)/8)}
 		}
 	}
-	if len(elements) > 0 {
-		hand()
+	if len(open.elements) > 0 {
+		parsed.chunks = append(parsed.chunks, open)
+		c.check(open, idMember)
 	}
 	a.tail = c.data[end : c.at-1]
 	a.foot = c.data[c.at-1 : c.at]
 	return true
+}
+
+// element reads the next element of an array, or the closing bracket, for which it returns an
+// element without a text. It reports false if the text is not valid.
+func (c *parser) element(a *parsedArray, first bool) (e element, ok bool) {
+	start := c.at
+	if e, ok := a.was.next(c.plain[start:], !first); ok {
+		c.at += len(e.text)
+		c.reused += len(e.text)
+		return e, true
+	}
+	c.space()
+	if c.take(']') {
+		return e, true
+	}
+	if !first {
+		if !c.take(',') {
+			return e, false
+		}
+		c.space()
+	}
+	gap := c.at - start
+	c.spaced = false
+	if !c.skipValue(deepest-2) || c.bad.Load() {
+		return e, false
+	}
+	e = element{text: c.data[start:c.at], gap: uint32(gap), compact: !c.spaced}
+	if a.was != nil {
+		e.key = a.was.missed(c.plain[start+gap:c.at], a.idMember)
+		c.notFound += len(e.text)
+		if c.mostlyNew() {
+			a.was = nil
+		}
+	}
+	return e, true
 }
 
 // check validates the elements of a chunk and finds their ids.
@@ -244,9 +250,9 @@ func (c *parser) abandon() {
 	c.helpers.Wait()
 }
 
-// fill moves the elements into their array. All elements share the memory of
-// one text, so that the other can be freed: the old one if most of it is reused,
-// and then new elements are copied; otherwise the new one.
+// fill moves the elements into their array. All elements share the memory of one text, so
+// that the garbage collector can free the other text. If most of the old text is reused, the
+// elements share the old text, and fill copies new elements. Otherwise they share the new text.
 func (c *parser) fill(a *parsedArray) {
 	n := 0
 	for _, s := range a.chunks {
@@ -286,7 +292,9 @@ func (c *parser) editOf(before *Document) {
 	if before == nil || !before.strict {
 		return
 	}
-	c.before, c.oldArrays, c.buf = before, make(map[string]*array, len(before.members)), make([]element, 0, 32)
+	c.before = before
+	c.oldArrays = make(map[string]*array, len(before.members))
+	c.buf = make([]element, 0, 32)
 	for _, m := range before.members {
 		if m.array != nil {
 			c.oldArrays[m.name] = m.array
@@ -318,7 +326,8 @@ func (f *reuse) next(text []byte, after bool) (e element, ok bool) {
 		return e, false
 	}
 	e = f.ahead[0]
-	if !bytes.HasPrefix(text, e.text) || bytes.IndexByte(e.before(), ',') >= 0 != after || continues(e.text, text[len(e.text):]) {
+	hasComma := bytes.IndexByte(e.before(), ',') >= 0
+	if !bytes.HasPrefix(text, e.text) || hasComma != after || continues(e.text, text[len(e.text):]) {
 		return e, false
 	}
 	f.ahead = f.ahead[1:]

@@ -26,9 +26,9 @@ type style struct {
 	elsewhere iter.Seq2[*list, bool]
 }
 
-// deepLevel is the depth from which values are written without layout and, if more than
-// scalars differ, replaced as a whole. Each level costs a scan of everything in it and in
-// the examples. People do not nest so deep, but a program may.
+// deepLevel is the depth from which values get no layout and, if more than scalars differ, are
+// replaced as a whole. Each level costs another scan of the text inside and of the examples.
+// People do not nest so deep, but a program may.
 const deepLevel = 32
 
 // in returns the style of values in l, taken from its items.
@@ -81,10 +81,10 @@ func indentation(gap []byte) string {
 
 // brackets returns the gaps inside the brackets of a list.
 func (s style) brackets(open byte) (first, end []byte) {
-	switch {
-	case !s.flat:
+	if !s.flat {
 		return []byte(s.nl + s.indent + s.unit), []byte(s.last + s.nl + s.indent)
-	case open == '{':
+	}
+	if open == '{' {
 		return []byte(s.pad), []byte(s.pad)
 	}
 	return nil, nil

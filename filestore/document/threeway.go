@@ -10,22 +10,21 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A Merged is what Merge makes of two edits of a document. Without conflicts Ours and
-// Theirs are the same document.
+// A Merged is the result of Merge. Without conflicts, Ours and Theirs are the same document.
 type Merged struct {
 	Ours      *Document // with our side of each conflict
 	Theirs    *Document // with their side of each conflict
 	Conflicts []Conflict
 
-	// Moved describes the records of the base that seem to have another id in ours and
-	// in theirs by now, by their pointers.
+	// Moved describes the records of the base that were probably renumbered in ours, and in
+	// theirs, by pointer.
 	Moved [2]map[string]string
 }
 
-// A Conflict is what both edits changed in different ways: a value, a comment, or the
-// order of a list.
+// A Conflict is a value, a comment or the order of a list that both edits changed in different
+// ways.
 type Conflict struct {
-	Path   []string // names of fields; the elements of collections by their ids
+	Path   []string // names of fields and ids of elements
 	Detail string
 }
 
@@ -146,7 +145,7 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
-// around merges a text with comments around a value, which has a bracket or a name, too.
+// around merges a text around a value: comments, and a bracket or a name.
 func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
 	sameComments := func(a, b []byte) bool { return slices.Equal(commentsIn(a), commentsIn(b)) }
 	for _, same := range []func(a, b []byte) bool{bytes.Equal, sameComments} {
@@ -181,7 +180,7 @@ func (m *merger) mergeValue(path []string, base, ours, theirs *item, s style) []
 	return m.conflict(path, "both changed it", ours.value, theirs.value)
 }
 
-// movedTo says what id a record seems to have now on either side, "" if it is the same.
+// movedTo returns the question about a record that was probably renumbered, or "".
 func (m *merger) movedTo(path []string) string {
 	return cmp.Or(m.moved[0][rawjson.Pointer(path...)], m.moved[1][rawjson.Pointer(path...)])
 }

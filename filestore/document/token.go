@@ -55,7 +55,7 @@ func tokenwise(a, b []byte, differ func(i, iEnd, j, jEnd int) bool) bool {
 	}
 }
 
-// byteOrderMark is what some editors put before UTF-8 text.
+// byteOrderMark is a mark that some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
 // plain returns value with its comments and trailing commas blanked, or value
@@ -65,7 +65,7 @@ func plain(value []byte) []byte { return rawjson.Blanked(value) }
 // deepest is how deep a file may be nested: as deep as jsontext allows.
 const deepest = 10_000
 
-// pick returns what an edit made of b if only one changed it, or both made the same.
+// pick returns the edited value if only one side changed the base, or both sides agree.
 func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
 	if same(b, t) || same(o, t) {
 		return o, true
@@ -73,14 +73,14 @@ func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
 	return t, same(b, o)
 }
 
-// sameText reports whether two values are the same but for white space and trailing
-// commas. Comments count.
+// sameText reports whether two values differ at most in white space and trailing commas.
+// Comments count.
 func sameText(a, b []byte) bool {
 	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
 }
 
-// equal reports whether two values are equal but for their spelling and the order of
-// fields. Comments count.
+// equal reports whether two values differ at most in spelling and the order of fields.
+// Comments count.
 func equal(a, b []byte) bool {
 	return sameText(a, b) || slices.Equal(commentsIn(a), commentsIn(b)) && rawjson.Equal(plain(a), plain(b))
 }
