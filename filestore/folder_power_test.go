@@ -201,7 +201,7 @@ func recoveredFolder(t *testing.T, w way, dir string, alone bool) (string, error
 
 // TestPowerFolder cuts the power at each point of commits to several files.
 func TestPowerFolder(t *testing.T) {
-	for _, w := range ways {
+	for _, w := range protocols() {
 		t.Run(w.name, func(t *testing.T) {
 			seed := rand.Uint64()
 			commits, states := 5, 4
