@@ -14,14 +14,13 @@ import (
 	"pickup/internal/storage"
 )
 
-// A dataFile is one file of a Store, with the contents that the store serves from it. Store.mu
-// guards it.
+// A dataFile is one file of a Store, with the contents served from the file. Guarded by Store.mu.
 type dataFile struct {
 	*durable.File
 	store   *state
-	member  string             // the name of the field that the file has; "": it is a database
-	several bool               // it is one of the files of a folder
-	doc     *document.Document // the contents; File.Content is what the file has
+	member  string             // the name of the field in the file; "": the file is a database
+	several bool               // the file is in a folder
+	doc     *document.Document // the contents; File.Content is on the disk
 	reading readState
 }
 
@@ -34,8 +33,8 @@ func newFile(s *state, path, real string) *dataFile {
 	return f
 }
 
-// parse parses a text of the file. An array is the collection that the file is named for, if it is
-// so from the start. before is what the text is an edit of, or nil.
+// parse parses a text of the file. An array at the start is a collection with the name of the file.
+// before is the document before an edit, or nil.
 func (f *dataFile) parse(data []byte, before *document.Document) (*document.Document, error) {
 	member := f.member
 	if !f.Opened && member == "" && rawjson.Begins(data) == '[' {
@@ -58,7 +57,7 @@ func (f *dataFile) setContent(doc *document.Document) {
 	}
 }
 
-// keyBy gives the elements new keys, from the fields that Options.ids returns.
+// keyBy gives the elements new keys, from the fields returned by Options.ids.
 func (f *dataFile) keyBy() {
 	ids := f.store.o.ids
 	same := f.written() == f.doc
@@ -69,13 +68,13 @@ func (f *dataFile) keyBy() {
 		f.setContent(doc.KeyedBy(ids))
 	}
 	for _, d := range f.Displaced() {
-		if doc, ok := d.Content.(*document.Document); ok { // an edit of it is compared by the new ids
+		if doc, ok := d.Content.(*document.Document); ok { // an edit of d is compared by the new ids
 			d.Content = doc.KeyedBy(ids)
 		}
 	}
 }
 
-// work does what is due while nobody commits, and returns the time until the next look at the file.
+// work does the work due between commits, and returns the time until the next look at the file.
 func (f *dataFile) work() time.Duration {
 	f.collectLateEdits()
 	err := f.refresh()
@@ -111,8 +110,8 @@ func (f *dataFile) close(begin time.Time) error {
 	return errors.Join(err, f.Unlock())
 }
 
-// keepLost saves the contents of the store as a conflict copy, unless another server that holds
-// the file keeps its own, or the next start writes the same.
+// keepLost saves the contents of the store as a conflict copy, unless another server holds the file and
+// saves a copy, or the next start writes the same contents.
 func (f *dataFile) keepLost() error {
 	f.Relocate()
 	text := f.doc.Bytes()
@@ -131,8 +130,8 @@ func (f *dataFile) keepLost() error {
 }
 
 // isLost reports whether only memory has the contents of the store: the file is missing, or has no
-// text, or has been unlinked under its mount. A file that cannot be read for another reason may
-// have them.
+// text, or was unlinked under a mount. A file unreadable for another reason may still have the
+// contents.
 func (f *dataFile) isLost() bool {
 	err := f.refresh()
 	if disk.IsAny(err, fs.ErrNotExist, durable.ErrEmpty, durable.ErrDetached) {
@@ -141,6 +140,6 @@ func (f *dataFile) isLost() bool {
 	if !errors.Is(err, storage.ErrShape) {
 		return false
 	}
-	info, err := f.Sys.Stat(f.Path) // a directory, or a file that is too large
+	info, err := f.Sys.Stat(f.Path) // a directory, or a file too large
 	return err == nil && !info.Mode().IsRegular()
 }

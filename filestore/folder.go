@@ -18,14 +18,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A folder is a directory whose files a Store serves as one database: posts.json has the member
-// posts. Its File is the path of its own dot files, the lock file and the commit intent, which begin
-// with .pickup. Store.mu guards it.
+// A folder is a directory of files served as one database: posts.json has the member posts. The
+// embedded File is for the dot files of the folder, the lock file and the commit intent, with names
+// from .pickup on. Guarded by Store.mu.
 type folder struct {
 	*durable.File
-	deleted []*dataFile // the latest, with what an undo brings back
-	left    []*dataFile // those whose displaced files are still there
-	links   []string    // the members that are symlinks
+	deleted []*dataFile // the latest, for an undo
+	left    []*dataFile // files with displaced files not yet removed
+	links   []string    // the members in symlinks
 	closed  bool        // the store ends
 }
 
@@ -35,10 +35,10 @@ const (
 	keepDeleted = 16
 )
 
-// folderPath returns the path for which the folder at the path real has its dot files.
+// folderPath returns the path of the File of the folder at the path real.
 func folderPath(real string) string { return filepath.Join(real, "pickup") }
 
-// newFolder returns the folder of the store, which is at the path real.
+// newFolder returns the folder of the store at the path real.
 func (s *Store) newFolder(real string) *folder {
 	return &folder{File: durable.New(s.env, s.path, folderPath(real), nil)}
 }
@@ -64,7 +64,7 @@ func (s *Store) openFolder(ctx context.Context) error {
 	return nil
 }
 
-// enterFolder finds and locks the directory, and completes a commit that was interrupted.
+// enterFolder finds and locks the directory, and completes an interrupted commit.
 func (s *Store) enterFolder(ctx context.Context) error {
 	s.o.MustExist = true
 	s.o.Initial = []byte("[]\n")
@@ -83,8 +83,8 @@ func (s *Store) enterFolder(ctx context.Context) error {
 	return s.completeIntent(ctx)
 }
 
-// list returns the names of the members in the directory, in order, and the names of members that
-// have dot files: true if the dot files are from a write.
+// list returns the names of the members in the directory, in order, and the names of members with dot
+// files: true if the dot files are from a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.env.Sys.List(s.folder.Dir())
 	s.odd = nil
@@ -149,14 +149,14 @@ func (s *Store) refuseLink(f *dataFile) error {
 	return nil
 }
 
-// admit serves one more file, if it is one that can be served. clean says that the file has no dot
-// files. While the store is served, an error is a finding.
+// admit serves one more file, if possible. clean says that the file has no dot files. While the store is
+// served, an error is a finding.
 func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	f := s.fileOf(name)
 	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.IsOne(f.Path, path) }) {
 		return nil
 	}
-	// A system that does not tell names apart may show a file that is served with the other name.
+	// Such a system may show a file already served under the other name.
 	again := func(g *dataFile) bool { return isOneName(g.member, name) && f.IsOne(f.Path, g.Path) }
 	if slices.ContainsFunc(s.files, again) {
 		return nil
@@ -167,7 +167,7 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 	}
 	err := refused
 	if err == nil && s.folder.Opened {
-		err = f.refresh() // what is being saved now is not waited for
+		err = f.refresh() // do not wait for a save in progress
 	}
 	if err == nil {
 		err = f.start(ctx, clean)
@@ -196,10 +196,10 @@ func finding(path string, err error) storage.UnreachableElement {
 	return u
 }
 
-// memberPath returns the real path that the file of a member has unless it is a link.
+// memberPath returns the real path of the file of a member, unless the file is a link.
 func (d *folder) memberPath(member string) string { return filepath.Join(d.Dir(), member+".json") }
 
-// fileOf returns the file of a member that is not served yet.
+// fileOf returns the file of a member not served yet.
 func (s *Store) fileOf(member string) *dataFile {
 	f := newFile(s.state, filepath.Join(s.path, member+".json"), s.folder.memberPath(member))
 	f.member = member
@@ -220,7 +220,7 @@ func (s *Store) insert(f *dataFile) {
 	f.Opened = true
 }
 
-// find returns the file with a member, or nil. A store of one file has all members in it.
+// find returns the file with a member, or nil. A store of one file has all members in that file.
 func (s *Store) find(member string) *dataFile {
 	if s.folder == nil {
 		return s.files[0]
@@ -245,15 +245,15 @@ func (s *Store) drop(f *dataFile) {
 	d.deleted = d.deleted[max(0, len(d.deleted)-keepDeleted):]
 }
 
-// giveBack releases a file that is not served. What it displaced goes now or later.
+// giveBack releases a file no longer served. The displaced files go now or later.
 func (s *Store) giveBack(f *dataFile) {
-	f.Unlock() // first: it may be open for writing
+	f.Unlock() // first: the file may be open for writing
 	s.folder.left = append(s.folder.left, f)
 	s.folder.removeLeft()
 }
 
-// removeLeft removes the displaced files of files that are not served, as far as nobody can
-// write to them any more.
+// removeLeft removes the displaced files of files no longer served, as soon as no program can write to
+// such a file.
 func (d *folder) removeLeft() {
 	d.left = slices.DeleteFunc(d.left, func(f *dataFile) bool {
 		f.Closing = d.closed
@@ -289,13 +289,13 @@ func (s *Store) refreshLocked(ctx context.Context) error {
 		return err
 	}
 	for _, f := range s.files {
-		f.refresh() // its error is reported to the watchers
+		f.refresh() // the watchers get the error
 	}
 	return nil
 }
 
-// scan looks for files of a folder that have come or gone. An error says why a commit is not
-// complete: nothing of it is shown then, and nothing can be written.
+// scan looks for new and removed files of a folder. An error says why a commit is not complete: none of
+// the commit is shown then, and nothing can be written.
 func (s *Store) scan(ctx context.Context) error {
 	d := s.folder
 	if d == nil {
@@ -314,7 +314,7 @@ func (s *Store) scan(ctx context.Context) error {
 	before := s.files
 	for _, name := range d.links {
 		if f := s.find(name); f != nil && s.refuseLink(f) != nil {
-			s.drop(f) // it has become a link
+			s.drop(f) // the file has become a link
 		}
 	}
 	for _, name := range names {
@@ -323,7 +323,7 @@ func (s *Store) scan(ctx context.Context) error {
 			s.admit(ctx, name, false)
 		}
 	}
-	// A file that stays away is deleted. If all do, the folder was moved or unmounted.
+	// A file missing for long is deleted. If all are missing, the folder was moved or unmounted.
 	s.empty = len(names) == 0 && len(s.files) > 0
 	for _, f := range s.files {
 		if _, there := slices.BinarySearch(names, f.member); !there && !s.empty && f.staysAway() {
@@ -341,9 +341,8 @@ func (f *dataFile) staysAway() bool {
 	return errors.Is(f.refresh(), fs.ErrNotExist) && f.Now().Sub(f.reading.since) >= durable.GraceWrite
 }
 
-// ServerURL returns the URL of the server that holds the file at path, "" if that server runs on
-// another machine or is not found. A server that was killed is still named, so callers have to find
-// out whether it responds.
+// ServerURL returns the URL of the server of the file at path, "" if the server runs on another machine
+// or is not found. The server may have been killed, so callers must find out whether it responds.
 func ServerURL(path string) string {
 	real, err := disk.Real().Resolve(path)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// intentName is the end of the name of the file with a commit intent: a line of JSON with the
-// parts of a commit, their new and old texts, and the checksum of all that.
+// intentName is the end of the name of the file with a commit intent: a line of JSON with the parts of
+// a commit, the new and old texts of the parts, and a checksum.
 const intentName = ".redo"
 
 // writeIntent makes the intent to write parts durable.
@@ -49,7 +49,7 @@ func (s *Store) writeIntent(parts []*part) error {
 func (s *Store) dropIntent() error {
 	path := s.folder.DotFile(intentName)
 	err := s.env.Insist(context.Background(), func() error { return s.env.Sys.Remove(path) })
-	_, missing := s.env.Sys.Stat(path) // a read-only file system refuses to remove what is not there, too
+	_, missing := s.env.Sys.Stat(path) // a read-only file system refuses to remove a missing file, too
 	if err == nil || errors.Is(missing, fs.ErrNotExist) {
 		err = s.env.Sys.SyncDir(s.folder.Dir())
 	}
@@ -61,7 +61,7 @@ func (s *Store) dropIntent() error {
 	return nil
 }
 
-// readIntent returns the parts of the intent in the folder, or nil if it is missing or cut off:
+// readIntent returns the parts of the intent in the folder, or nil if the intent is missing or cut off:
 // then no file was changed.
 func (s *Store) readIntent() (parts []*part, err error) {
 	open, err := s.env.Sys.Open(s.folder.DotFile(intentName), os.O_RDONLY|disk.NoFollow, 0)
@@ -89,7 +89,7 @@ func (s *Store) readIntent() (parts []*part, err error) {
 	return parts, nil
 }
 
-// readPart reads the documents of p from the start of texts, and removes them there.
+// readPart moves the documents of p from the start of texts to p.
 func (s *Store) readPart(p *part, texts *[]byte) (err error) {
 	path := s.folder.memberPath(p.Member)
 	if real, err := s.env.Sys.Resolve(path); err != nil || real != path || refusedName(p.Member) != "" {
@@ -119,8 +119,8 @@ func (s *Store) readPart(p *part, texts *[]byte) (err error) {
 	return nil
 }
 
-// completeIntent completes the commit of the intent in the folder, if there is one, or undoes it if
-// one of its files cannot be written.
+// completeIntent completes the commit of the intent in the folder, if there is an intent, or undoes the
+// commit if a file cannot be written.
 func (s *Store) completeIntent(ctx context.Context) error {
 	parts, err := s.readIntent()
 	if err != nil {
@@ -152,15 +152,16 @@ func (s *Store) completeIntent(ctx context.Context) error {
 	return nil
 }
 
-// warnOfIntent warns if the commit of folder was interrupted, which only a start that may write
-// completes. The warning is one of f.
+// warnOfIntent adds a warning to f if a commit to folder was interrupted: only a start with writes
+// completes the commit.
 func warnOfIntent(folder, f *durable.File) {
 	if intent := folder.DotFile(intentName); folder.Exists(intent) {
-		f.Warn("%s is a change of several files that was interrupted: start once without read-only to complete it", intent)
+		f.Warn("%s is a change of several files that was interrupted: start once without read-only to complete it",
+			intent)
 	}
 }
 
-// completeIntentBeside completes the commit to the directory of f, if one was interrupted.
+// completeIntentBeside completes an interrupted commit to the directory of f.
 func (s *Store) completeIntentBeside(ctx context.Context, f *dataFile) error {
 	beside := &Store{path: f.Dir(), state: &state{o: new(*s.o), env: s.env, feed: storage.NewFeed(1, keepBatches)}}
 	folder := beside.newFolder(f.Dir())

@@ -9,8 +9,8 @@ import (
 	"pickup/filestore/internal/durable"
 )
 
-// collectLateEdits merges the edits that were finished in displaced files into the contents, or
-// keeps them as conflict copies.
+// collectLateEdits merges the edits finished in displaced files into the contents, or keeps such edits
+// as conflict copies.
 func (f *dataFile) collectLateEdits() {
 	if f.store.incomplete {
 		return // the contents are older than the files
@@ -22,7 +22,7 @@ func (f *dataFile) collectLateEdits() {
 	}
 }
 
-// collectLateEdit looks at one displaced file. It reports whether the file no longer has its name.
+// collectLateEdit looks at one displaced file. gone says that the file no longer has the name.
 func (f *dataFile) collectLateEdit(d *durable.Displaced) (gone bool) {
 	info, err := f.Sys.Stat(d.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,8 +46,8 @@ func (f *dataFile) collectLateEdit(d *durable.Displaced) (gone bool) {
 	return f.mergeLateEdit(d, data, seen)
 }
 
-// mergeLateEdit merges an edit that was finished in d after d was displaced. It reports whether d
-// has become a conflict copy.
+// mergeLateEdit merges an edit finished in d after d was displaced. gone says that d has become a
+// conflict copy.
 func (f *dataFile) mergeLateEdit(d *durable.Displaced, data []byte, seen disk.State) (gone bool) {
 	edited, err := f.parse(data, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *dataFile) mergeLateEdit(d *durable.Displaced, data []byte, seen disk.St
 		return f.RenameToConflict(d.Path, "an edit of %s that cannot be merged")
 	}
 	if f.Write(merged.Ours) != nil {
-		return false // the edit stays where it is, for the next try
+		return false // the edit stays in d, for the next try
 	}
 	f.loadEdit(merged.Ours, f.LastSeen)
 	if len(merged.Conflicts) > 0 {

@@ -39,7 +39,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err == nil {
 		return s, nil
 	}
-	for _, w := range s.Warnings() { // the caller has no Store to ask for them
+	for _, w := range s.Warnings() { // the caller has no Store to ask
 		o.Log.Warn(w)
 	}
 	if s.folder != nil {
@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return nil, err
 }
 
-// env returns what the files of the store at path share.
+// env returns the settings shared by the files of the store at path.
 func (o *Options) env(path string) *durable.Env {
 	env := &durable.Env{
 		Sys:         o.sys,

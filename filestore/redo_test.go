@@ -195,7 +195,7 @@ func TestUnconfirmedAndBroken(t *testing.T) {
 		}
 		failing, written = false, 0
 		put(t, path, "{ broken")
-		s.look(&watcher{})
+		s.work(&watcher{})
 		if got := text(t, path); written > 0 || got != "{ broken" {
 			t.Errorf("%s: %d writes, the file holds %q", w.name, written, got)
 		}

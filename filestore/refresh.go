@@ -16,14 +16,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A readState says whether the file can be read, and which error watchers have got. Store.mu
-// guards it.
+// A readState says whether the file can be read, and has the error sent to watchers. Guarded by
+// Store.mu.
 type readState struct {
-	err      error      // why the file cannot be served: absent, empty, cut off or broken; nil: it can
-	state    disk.State // the state that err is about; no Info: nothing that a stat shows
+	err      error      // why the file cannot be served: absent, empty, cut off or broken; nil: no reason
+	state    disk.State // the state with the error; no Info: not visible to Stat
 	since    time.Time  // when the file became unreadable
-	changed  time.Time  // when it got its present err
-	reported error      // the error that watchers got; nil while the file may become readable at once
+	changed  time.Time  // when err became the present error
+	reported error      // the error sent to watchers; nil: none yet
 }
 
 // isSaving reports whether a save in progress may be the cause of the error.
@@ -35,17 +35,17 @@ func (r *readState) isSaving(now time.Time) bool {
 	return r.err == errBusy || isPassing(r.err) && now.Sub(start) < graceRead
 }
 
-// errBusy means that an edit waits until the program that makes it is done.
+// errBusy means that an edit waits until the program of the edit is done.
 var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
 
-// isPassing reports whether err is a state that a save goes through. Some editors create the new
-// file for its owner alone and set its permissions at the end.
+// isPassing reports whether err is a passing state of a save. Some editors create the new
+// file for the owner alone and set the permissions at the end.
 func isPassing(err error) bool {
 	return disk.IsAny(err, durable.ErrEmpty, errBusy, disk.ErrChanging, disk.ErrHeld,
 		fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 
-// refresh compares the file with the state in which it was last seen, and loads an edit. An error
+// refresh compares the file with the state last seen, and loads an edit. An error
 // says why the file cannot be read now; the contents then stay as they are.
 func (f *dataFile) refresh() error {
 	if err := f.completeWrite(); err != nil {
@@ -56,7 +56,7 @@ func (f *dataFile) refresh() error {
 		return f.load(info, err)
 	}
 	if f.IsNew() && errors.Is(err, fs.ErrNotExist) {
-		f.readable() // there never was a file, and it cannot or must not be created
+		f.readable() // there never was a file, and none can or may be created
 		return nil
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *dataFile) load(info fs.FileInfo, err error) error {
 	}
 	doc, err := f.parse(data, nil)
 	if err != nil && !f.CanWrite() {
-		// Another server is writing the file, or it is read-only: leave it as it is.
+		// Another server is writing the file, or the file is read-only: do not touch the file.
 		if text, ok := durable.Recovered(data); ok {
 			doc, err = f.parse(text, nil)
 		}
@@ -104,8 +104,7 @@ func (f *dataFile) load(info fs.FileInfo, err error) error {
 	return nil
 }
 
-// readEdit reads a file that is not in the state in which it was last seen, and loads its content
-// if that has changed.
+// readEdit reads a file not in the state last seen, and loads a changed content.
 func (f *dataFile) readEdit() error {
 	data, seen, err := f.Read(f.Path)
 	old := f.LastSeen.Info
@@ -134,18 +133,18 @@ func (f *dataFile) readEdit() error {
 	return nil
 }
 
-// isAsBefore reports whether info shows the state of the file for which reading has failed.
+// isAsBefore reports whether info shows the state of the last failed read.
 func (f *dataFile) isAsBefore(info fs.FileInfo) bool {
 	return f.reading.err != nil && f.reading.state.Is(info)
 }
 
-// isBusy reports whether an edit has to wait for a program that is changing files.
+// isBusy reports whether an edit has to wait for a program in the middle of a change.
 func (f *dataFile) isBusy() bool {
 	busy := f.store.o.Busy
 	return busy != nil && (f.reading.err == nil || f.Now().Sub(f.reading.since) < busyAtMost) && busy()
 }
 
-// completeWrite completes a write in place that failed half way.
+// completeWrite completes a write in place after a failure half way.
 func (f *dataFile) completeWrite() error {
 	if !f.IsHalfWritten() {
 		return nil
@@ -165,8 +164,8 @@ func (f *dataFile) completeWrite() error {
 // isBlank reports whether data is white space.
 func isBlank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 
-// touched records a new state of a file whose content has not changed: the file may have other
-// permissions, be another file, or be in another place to which a symlink now points.
+// touched records a new state of a file with the same content: other permissions, another file, or
+// another target of a symlink.
 func (f *dataFile) touched(seen disk.State) {
 	was := f.LastSeen.Info
 	f.SetSeen(seen)
@@ -176,11 +175,11 @@ func (f *dataFile) touched(seen disk.State) {
 	f.readable()
 }
 
-// isFinished reports whether the program that has written the file, which parses, is done. A
-// program that does not truncate the file first writes states that parse and mix the old text with
+// isFinished reports whether the last writer of the file is done. The file parses, but a program
+// writing without a truncation makes valid states with a mixture of the old text and
 // the new.
 func (f *dataFile) isFinished(seen disk.State) bool {
-	// Where an open file blocks others, asking would be in their way.
+	// Where an open file blocks other programs, do not ask.
 	if f.Mode() != durable.InPlace && !f.Sys.OpenBlocks && f.CheckWriters(f.Real) == nil {
 		return true
 	}
@@ -202,13 +201,13 @@ func (f *dataFile) loadEdit(doc *document.Document, seen disk.State) {
 	}
 	f.Relocate()
 	for _, d := range f.Displaced() {
-		d.Content = nil // an edit that is finished there from now on cannot be merged
+		d.Content = nil // an edit finished there from now on cannot be merged
 	}
 	f.store.edited()
 	f.Log.Debug("loaded an edit of " + f.Path)
 }
 
-// readable records that the file can be read, and reports that if watchers got an error.
+// readable records that the file can be read, and reports the end of an error.
 func (f *dataFile) readable() {
 	reported := f.reading.reported
 	f.reading = readState{}
@@ -218,8 +217,8 @@ func (f *dataFile) readable() {
 	}
 }
 
-// unreadable records that the file, in the state seen, cannot be served, and reports that to the
-// watchers unless it may be a save in progress. It returns err.
+// unreadable records that the file, in the state seen, cannot be served, and reports err to the
+// watchers unless a save may be in progress. unreadable returns err.
 func (f *dataFile) unreadable(seen disk.State, err error) error {
 	now := f.Now()
 	r := &f.reading
@@ -241,14 +240,14 @@ func (f *dataFile) unreadable(seen disk.State, err error) error {
 	r.reported = report
 	level := slog.LevelError
 	if f.several && errors.Is(err, fs.ErrNotExist) && !f.store.empty {
-		level = slog.LevelInfo // it is probably removed, as by a checkout
+		level = slog.LevelInfo // probably removed, as by a checkout
 	}
 	f.Log.Log(context.Background(), level, report.Error())
 	f.store.wake()
 	return err
 }
 
-// unusable returns the error of Commit and Watch for a file that cannot be read.
+// unusable returns the error of Commit and Watch for an unreadable file.
 func (f *dataFile) unusable(err error) error {
 	if kind, ok := errors.AsType[durable.KindError](err); ok { // not the caller's fault
 		return f.Busy(storage.ErrBusy, kind.Why)
@@ -281,7 +280,7 @@ func (f *dataFile) unusable(err error) error {
 }
 
 // waitReadable waits until the store has loaded the content of the file. A save in progress gets
-// 2 s from when it was first seen; a file that is still absent then will be created again.
+// 2 s from the first look on; a file still absent then will be created again.
 func (f *dataFile) waitReadable(ctx context.Context) error {
 	for {
 		err := f.refresh()
@@ -291,7 +290,7 @@ func (f *dataFile) waitReadable(ctx context.Context) error {
 		if err == errBusy {
 			return err
 		}
-		if !isPassing(err) || errors.Is(err, disk.ErrHeld) { // for which Commit waits
+		if !isPassing(err) || errors.Is(err, disk.ErrHeld) { // Commit waits
 			return f.unusable(err)
 		}
 		if f.Now().Sub(f.reading.since) >= durable.GraceWrite {

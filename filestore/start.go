@@ -23,7 +23,7 @@ func (f *dataFile) start(ctx context.Context, clean bool) error {
 	return f.firstLoad(ctx)
 }
 
-// firstLoad loads the file. A file that cannot be read may be in the middle of a save: firstLoad
+// firstLoad loads the file. An unreadable file may be in the middle of a save: firstLoad
 // waits as long as the file keeps changing.
 func (f *dataFile) firstLoad(ctx context.Context) error {
 	start := f.Now()
@@ -42,7 +42,7 @@ func (f *dataFile) firstLoad(ctx context.Context) error {
 			return f.create()
 		}
 		if errors.Is(err, storage.ErrBroken) && f.CanWrite() {
-			// An interrupted write in place leaves its redo record in the file.
+			// An interrupted write in place leaves a redo record in the file.
 			text, err := f.CompleteWrite()
 			if err != nil {
 				return fmt.Errorf("%w: %s: cannot complete an interrupted write: %w", storage.ErrReadOnly, f.Path, err)
@@ -67,9 +67,9 @@ func (f *dataFile) firstLoad(ctx context.Context) error {
 	}
 }
 
-// unreadableAtStart returns the error of Open for a file that this user may not read.
+// unreadableAtStart returns the error of Open for a file closed to this user.
 func (f *dataFile) unreadableAtStart(err error) error {
-	f.Warnings = nil // that the file cannot be written
+	f.Warnings = nil // about writes
 	if advice := f.OwnerAdvice(); advice != "" {
 		return fmt.Errorf("cannot read %s: %w: %s", f.Path, err, advice)
 	}
@@ -130,13 +130,13 @@ func (f *dataFile) createMissing(doc durable.Content) error {
 	return nil
 }
 
-// copyAdvice says what to do with the conflict copy called name.
+// copyAdvice returns the advice for a conflict copy called name.
 func (f *dataFile) copyAdvice(name string) string {
 	return fmt.Sprintf("an earlier version is kept as %s: rename it to %s, or move it away to begin anew",
 		name, filepath.Base(f.Real))
 }
 
-// insistOn writes doc, also if another program prevents it for a moment.
+// insistOn writes doc, also if another program prevents the write for a moment.
 func (f *dataFile) insistOn(doc durable.Content) error {
 	return f.Insist(context.Background(), func() error { return f.Write(doc) })
 }

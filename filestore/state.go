@@ -5,7 +5,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A state is what a Store and its files share. Store.mu guards it.
+// A state is shared by a Store and the files of the store. Guarded by Store.mu.
 type state struct {
 	o    *Options
 	env  *durable.Env
@@ -16,7 +16,7 @@ type state struct {
 	empty      bool // no file of the folder is there any more
 }
 
-// edited publishes contents that no commit of the store has made.
+// edited publishes contents not made by a commit of the store.
 func (s *state) edited() {
 	s.rev++
 	s.feed.Publish(storage.Batch{Rev: s.rev, Reset: true})

@@ -17,14 +17,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// keepBatches is the number of commits that a watcher may lag behind before it gets
-// the whole contents instead.
+// keepBatches is the number of commits kept for watchers. A watcher further behind gets the whole
+// contents.
 const keepBatches = 256
 
 // A Store is one JSON file, or the JSON files of a folder. Several goroutines may call
 // its methods at once.
 type Store struct {
-	path string                      // as it was given
+	path string                      // as given
 	all  atomic.Pointer[[]*dataFile] // files, for Writable
 
 	mu sync.Mutex // guards everything below
@@ -32,12 +32,11 @@ type Store struct {
 	closed bool
 	files  []*dataFile                  // of a folder in the order of their names
 	folder *folder                      // nil: the store is one file
-	odd    []storage.UnreachableElement // the files of the folder that are not served
+	odd    []storage.UnreachableElement // the files of the folder not served
 }
 
-// Load returns the contents. It looks at the file first, so that they include an
-// edit that no watcher has seen. If the file cannot be read, Load returns its
-// last good state.
+// Load returns the contents. Load looks at the file first, so the contents include an edit not seen by
+// a watcher yet. If the file cannot be read, Load returns the last good state.
 func (s *Store) Load(ctx context.Context) (storage.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Batch{}, err
@@ -96,8 +95,8 @@ func (s *Store) batchLocked() storage.Batch {
 	return b
 }
 
-// Commit writes the file with changes made to it. In a folder, a change of several files
-// is made in all of them or in none, also if the power fails. Errors wrap:
+// Commit writes the file with changes. In a folder, a change of several files is made in all files or
+// in none, also if the power fails. Errors wrap:
 //
 //   - storage.ErrConflict: the file was edited; the edit is what Load returns now
 //   - storage.ErrInvalid: a new collection cannot be a file of the folder; nothing changed
@@ -108,8 +107,8 @@ func (s *Store) batchLocked() storage.Batch {
 //   - storage.ErrInUse: another server holds the file at the path; nothing changed
 //   - storage.ErrUnsure: the disk failed when the file was already replaced
 //
-// It waits up to 2 s for a save in progress, and for a program that has a file open so that
-// it cannot be replaced.
+// Commit waits up to 2 s for a save in progress, and for a program preventing the replacement of an open
+// file.
 func (s *Store) Commit(ctx context.Context, base storage.Rev, updates ...[]storage.Change) (storage.Rev, error) {
 	var rev storage.Rev
 	err := s.env.Insist(ctx, func() (err error) {
@@ -143,7 +142,7 @@ func (s *Store) commitOnce(ctx context.Context, base storage.Rev, updates [][]st
 	if merged {
 		s.edited()
 	}
-	// Remove displaced files that nobody can write to any more.
+	// Remove displaced files closed by all programs.
 	for _, f := range s.files {
 		f.Clean(false)
 	}
@@ -164,7 +163,7 @@ func (s *Store) Warnings() (all []string) {
 	return all
 }
 
-// Members returns the paths of the files that have one field each, nil if the store is one
+// Members returns the paths of the files with one field each, nil if the store is one
 // database file.
 func (s *Store) Members() (paths []string) {
 	s.mu.Lock()
@@ -177,8 +176,7 @@ func (s *Store) Members() (paths []string) {
 	return paths
 }
 
-// Unreachable lists the elements of the file that no URL reaches, and the files of a
-// folder that are not served.
+// Unreachable lists the elements of the file without a URL, and the files of a folder not served.
 func (s *Store) Unreachable() (all []storage.UnreachableElement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +244,7 @@ func (s *Store) Close() error {
 	}
 	err := s.closeFilesLocked()
 	s.closed = true
-	s.feed.Publish(storage.Batch{}) // wakes the watchers, which end
+	s.feed.Publish(storage.Batch{}) // wakes and ends the watchers
 	return err
 }
 
@@ -273,7 +271,7 @@ func (s *Store) Writable() error {
 	return nil
 }
 
-// noteHeld makes Writable return what prevented the writes that have waited in vain.
+// noteHeld makes Writable return why writes have waited in vain.
 func (s *Store) noteHeld() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

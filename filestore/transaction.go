@@ -15,24 +15,23 @@ import (
 	"pickup/internal/storage"
 )
 
-// A part is what a commit does to one file of a folder. A commit to several files, and one that makes
-// or removes a file, first writes a commit intent. When the intent is durable the commit is decided: a
-// crash or a disk that fails only delays it, and it is undone if a file cannot be written.
+// A part is the part of a commit for one file of a folder. A commit first writes a commit intent if
+// several files change, or a file is made or removed. When the intent is durable the commit is decided:
+// a crash or a failing disk only delays the commit. An unwritable file leads to an undo.
 type part struct {
 	Member   string
 	Old, New *checksum.Sum // of the contents; nil: no file
 	Size     int64         // of the new text
 	OldSize  int64         // of the old text
 
-	file       *dataFile // nil: it is not served
+	file       *dataFile // nil: not served
 	changes    []storage.Change
 	base, next *document.Document // before and after; nil: no file
 	done       bool               // the file has next
-	kept       *document.Document // the edit that is kept as a conflict copy; nil: none is
+	kept       *document.Document // the edit kept as a conflict copy; nil: none
 }
 
-// commit makes changes durable, and then the contents. It reports whether edits were merged into
-// them.
+// commit makes changes durable, and then the contents. merged says that edits were merged.
 func (s *Store) commit(ctx context.Context, base storage.Rev, changes []storage.Change) (merged bool, err error) {
 	begin := s.env.Now()
 	for again := false; ; again = true {
@@ -55,7 +54,7 @@ func (s *Store) commit(ctx context.Context, base storage.Rev, changes []storage.
 	}
 }
 
-// write makes parts durable, all or none. It reports whether edits were merged into them.
+// write makes parts durable, all or none. merged says that edits were merged.
 func (s *Store) write(ctx context.Context, parts []*part) (merged bool, err error) {
 	if s.o.Ephemeral {
 		s.keepInMemory(parts)
@@ -72,7 +71,7 @@ func (s *Store) write(ctx context.Context, parts []*part) (merged bool, err erro
 
 // plan returns the parts of a commit. An edit of a file is a conflict.
 func (s *Store) plan(ctx context.Context, base storage.Rev, changes []storage.Change) ([]*part, error) {
-	// Collect edits that were finished in displaced files, and load edits of the files.
+	// Collect edits finished in displaced files, and load edits of the files.
 	for _, f := range s.files {
 		f.collectLateEdits()
 	}
@@ -136,7 +135,7 @@ func (p *part) isNothing() bool {
 	return p.next == p.file.doc && p.file.LastSeen.Info != nil
 }
 
-// apply sets p.next to the document to which its changes lead.
+// apply sets p.next to the document after the changes.
 func (s *Store) apply(p *part) (err error) {
 	changes := p.changes
 	if p.file != nil {
@@ -148,7 +147,7 @@ func (s *Store) apply(p *part) (err error) {
 		return err
 	}
 	for i, ch := range slices.Backward(changes) {
-		if ch.ID == "" && ch.Value == nil { // what was before does not matter
+		if ch.ID == "" && ch.Value == nil { // earlier changes do not matter
 			p.next = nil
 			changes = changes[i+1:]
 			break
@@ -187,8 +186,8 @@ func (s *Store) checkNew(member string) error {
 	return nil
 }
 
-// newDocument returns a document with the values of changes. A deleted file comes back as it was if
-// it has the same values.
+// newDocument returns a document with the values of changes. A deleted file comes back with
+// the old text if the values are the same.
 func (s *Store) newDocument(member string, changes []storage.Change) (*document.Document, error) {
 	apply := func(text []byte) (*document.Document, error) {
 		doc, err := document.ParseMember(member, "", text, s.o.ids, nil)
@@ -234,7 +233,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 			p.Size = p.next.Size()
 		}
 	}
-	// Remove files last: a removed file that an undo creates again may have another owner.
+	// Remove files last: after an undo a removed file may have another owner.
 	slices.SortStableFunc(parts, func(p, q *part) int {
 		if (p.next == nil) == (q.next == nil) {
 			return 0
@@ -254,7 +253,7 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 		}
 	}
 
-	// Make the intent durable, and write each file in its way.
+	// Make the intent durable, and write each file.
 	err = s.writeIntent(parts)
 	if err == nil {
 		merged, err = s.complete(ctx, parts)
@@ -263,14 +262,14 @@ func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, er
 		s.incomplete = true
 		return false, fmt.Errorf("%w: a change of several files waits for the disk: %w", storage.ErrUnsure, err)
 	}
-	// Remove the intent, or it would undo a later commit.
+	// Remove the intent: the next start would undo a later commit.
 	if failed := s.dropIntent(); failed != nil {
 		return false, failed
 	}
 	return merged, s.folder.Refuse(err)
 }
 
-// complete writes the parts of a commit that is decided.
+// complete writes the parts of a decided commit.
 func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err error) {
 	for i, p := range parts {
 		edited := false
@@ -292,7 +291,7 @@ func (s *Store) complete(ctx context.Context, parts []*part) (merged bool, err e
 	return merged, nil
 }
 
-// release gives back the files of parts that are not served.
+// release gives back the files of parts not served.
 func (s *Store) release(parts []*part) {
 	for _, p := range parts {
 		if p.file != nil && s.find(p.Member) == nil {
@@ -303,8 +302,8 @@ func (s *Store) release(parts []*part) {
 	}
 }
 
-// completePart writes one part. It merges an edit that was saved meanwhile. After a crash such an
-// edit wins, and what the commit would have made of it becomes a conflict copy.
+// completePart writes one part, merged with an edit saved meanwhile. After a crash such an edit wins,
+// and the text of the part becomes a conflict copy.
 func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err error) {
 	absent, err := s.refreshPart(ctx, p)
 	if err != nil {
@@ -338,7 +337,7 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 	if p.base != nil && s.folder.Opened && !absent {
 		return true, f.mergePart(p)
 	}
-	if p.changes != nil { // another program has made the file, or removed it
+	if p.changes != nil { // another program has made or removed the file
 		return false, durable.ErrMovedOn
 	}
 	if !f.SaveConflictCopy(p.next.Bytes(), "a write to %s that was interrupted, and would undo an edit,") {
@@ -359,7 +358,7 @@ func (s *Store) refreshPart(ctx context.Context, p *part) (absent bool, err erro
 		if err != nil {
 			err = f.unusable(err)
 		} else if p.New != nil && f.LastSeen.Sum == *p.New {
-			f.doc = before // it is shown with the others
+			f.doc = before // shown with the other parts
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -368,15 +367,14 @@ func (s *Store) refreshPart(ctx context.Context, p *part) (absent bool, err erro
 	return false, err
 }
 
-// mergePart writes p merged with an edit of the file. An edit of what the commit changes, too,
-// becomes a conflict copy.
+// mergePart writes p merged with an edit of the file. An edit in conflict with p becomes a conflict copy.
 func (f *dataFile) mergePart(p *part) error {
 	next, edit := p.next, f.doc
 	m, err := document.Merge(p.base, next, edit)
 	if err == nil {
 		next = m.Ours
 	}
-	if (err != nil || len(m.Conflicts) > 0) && p.kept != edit { // or it was kept for the last try
+	if (err != nil || len(m.Conflicts) > 0) && p.kept != edit { // or the last try has kept the edit
 		if !f.SaveConflictCopy(edit.Bytes(), "an edit of %s that changed what was written at the same moment") {
 			return f.Refuse(errUnkept)
 		}
@@ -387,7 +385,7 @@ func (f *dataFile) mergePart(p *part) error {
 
 var errUnkept = errors.New("a conflict copy cannot be written")
 
-// show makes what was written to the files the contents.
+// show makes the texts of the files the contents.
 func (s *Store) show(parts []*part) {
 	for _, f := range s.files {
 		if f.Content == nil {

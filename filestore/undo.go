@@ -10,8 +10,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// undo takes back the parts of a commit that are done, after the commit failed with why. It reports
-// false if it cannot. A write that the disk did not confirm is not taken back.
+// undo takes back the finished parts of a commit, after the commit failed with why. The result is false
+// after an error. A write not confirmed by the disk is not taken back.
 func (s *Store) undo(parts []*part, why error) bool {
 	if errors.Is(why, storage.ErrUnsure) {
 		return false
@@ -40,7 +40,7 @@ func (s *Store) retry(call func() error) error {
 	return err
 }
 
-// undo gives the file of p its old content back. An edit that was saved since stays.
+// undo puts the old content of p back. An edit saved since stays.
 func (f *dataFile) undo(p *part) error {
 	err := f.refresh()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (f *dataFile) undo(p *part) error {
 	if absent && p.next == nil {
 		return f.undelete(p)
 	}
-	if absent || p.next == nil { // another program has removed the file, or made it again
+	if absent || p.next == nil { // another program has removed or made the file
 		return nil
 	}
 	if p.Old == nil {
@@ -82,8 +82,8 @@ func (f *dataFile) undo(p *part) error {
 	return nil
 }
 
-// undelete gives a file that a commit has removed its name back. If a start has removed the file
-// for good, undelete creates a new file with the old content.
+// undelete puts back a file removed by a commit. If a start has removed the file for good, undelete
+// creates a new file with the old content.
 func (f *dataFile) undelete(p *part) error {
 	found, err := f.Undelete(*p.Old)
 	if found {

@@ -14,13 +14,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// Watch yields the batches after rev: commits as their changes, hand edits as the
-// whole contents. It follows the file in the goroutine that iterates. An edit
-// is loaded 30 ms after its last event, or at the next poll if the file system
-// sends no events.
+// Watch yields the batches after rev: commits as changes, hand edits as the whole contents. Watch
+// follows the file in the goroutine of the iteration. An edit is loaded 30 ms after the last event,
+// or at the next poll if the file system sends no events.
 //
-// While the file cannot be read (broken, or missing for a second) Watch yields one
-// error for each state of it. It ends when ctx is done or the store is closed.
+// While the file cannot be read (broken, or missing for a second) Watch yields one error for each
+// state of the file. Watch ends when ctx is done or the store is closed.
 func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.Batch, error] {
 	return func(yield func(storage.Batch, error) bool) {
 		w := s.newWatcher()
@@ -29,17 +28,19 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 		for ctx.Err() == nil {
 			if now := time.Now(); !now.Before(w.due) {
 				w.add(s.places())
-				if !s.look(w) {
+				if !s.work(w) {
 					return
 				}
-				w.due, w.first = now.Add(w.poll), time.Time{}
+				w.due = now.Add(w.poll)
+				w.first = time.Time{}
 			}
 			batches, more, err := s.after(after)
 			if err == nil && reported != nil && len(batches) == 0 {
 				batches = []storage.Batch{{Rev: after}}
 			}
 			for _, b := range batches {
-				after, reported = b.Rev, err
+				after = b.Rev
+				reported = err
 				if ctx.Err() != nil || !yield(b, err) {
 					return
 				}
@@ -50,22 +51,22 @@ func (s *Store) Watch(ctx context.Context, after storage.Rev) iter.Seq2[storage.
 					return
 				}
 			}
-			for w.receive(ctx.Done(), more, time.After(time.Until(w.due))) { // until a poll is due, or the file is quiet again
+			for w.receive(ctx.Done(), more, time.After(time.Until(w.due))) {
+				// until a poll is due, or the file is quiet again
 			}
 		}
 	}
 }
 
-// after returns the batches after rev, why the file cannot be read, and a channel
-// that is closed when there may be more.
+// after returns the batches after rev, why the file cannot be read, and a channel to be closed when
+// there may be more batches.
 func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batches, ok, more := s.feed.Since(rev)
-	switch {
-	case s.closed:
+	if s.closed {
 		batches = nil
-	case !ok:
+	} else if !ok {
 		batches = []storage.Batch{s.batchLocked()}
 	}
 	for _, f := range s.files {
@@ -76,9 +77,9 @@ func (s *Store) after(rev storage.Rev) (batches []storage.Batch, more <-chan str
 	return batches, more, err
 }
 
-// look does the work that is due while nobody commits, and sets the time to the
+// work does the work due between commits, and sets the time to the
 // next poll of w. It reports false when the store is closed.
-func (s *Store) look(w *watcher) bool {
+func (s *Store) work(w *watcher) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -97,9 +98,9 @@ func (s *Store) look(w *watcher) bool {
 	return true
 }
 
-// places returns what to watch so that each way of saving is seen: the directory
-// of the path as it was given and the real directory, and the file itself if it
-// may be a mount point, for which its directory has no events.
+// places returns the paths to watch, to see each way of saving: the directory of the given path, the
+// real directory, and the file itself if the file may be a mount point, because a directory has no
+// events for a mount point.
 func (s *Store) places() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +121,7 @@ func (s *Store) places() []string {
 // A watcher waits for the moments at which to look at the file.
 type watcher struct {
 	events *fsnotify.Watcher // nil: the system has none
-	names  []string          // what the base names that matter contain
+	names  []string          // a base name with any of these matters
 	poll   time.Duration     // from one look to the next, without an event
 	due    time.Time         // when to look
 	first  time.Time         // the first event since the last look
@@ -159,13 +160,13 @@ func (w *watcher) add(places []string) {
 	}
 	w.during(func() {
 		for _, p := range places {
-			events.Add(p) // what cannot be watched is polled
+			events.Add(p) // after an error the poll finds the edit
 		}
 	})
 }
 
 // during receives events while change changes the fsnotify watcher. That sends
-// errors with a lock held that change needs: without a receiver the two would
+// errors with a lock held, and change needs the lock: without a receiver the two would
 // deadlock.
 func (w *watcher) during(change func()) {
 	done := make(chan struct{})

@@ -15,8 +15,8 @@ import (
 // ErrChanging means that a file was written to while it was read.
 var ErrChanging = errors.New("the file is being written")
 
-// Read returns the content of f, all from one state of it. It returns
-// ErrChanging if f changes meanwhile.
+// Read returns the content of f, all from one state of f, or ErrChanging if f
+// changes meanwhile.
 func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
 	before, err := c.Fstat(f)
 	if err != nil {
@@ -79,12 +79,14 @@ func (w *Writer) Write(runs ...[]byte) error {
 	for _, run := range runs {
 		for len(run) > 0 {
 			n := min(len(run), piece-size)
-			part, size, run = append(part, run[:n]), size+n, run[n:]
-			switch {
-			case size == piece:
+			part = append(part, run[:n])
+			size += n
+			run = run[n:]
+			if size == piece {
 				w.write(part, size)
-				part, size = part[:0], 0
-			case len(part) == mostRuns:
+				part = part[:0]
+				size = 0
+			} else if len(part) == mostRuns {
 				part = [][]byte{bytes.Join(part, nil)}
 			}
 		}

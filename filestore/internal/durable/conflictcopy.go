@@ -14,7 +14,7 @@ import (
 const ConflictName = ".conflict-"
 
 // SaveConflictCopy writes data to a conflict copy, durably. The copy has the owner and the
-// permissions of the file, as far as permitted, because it may replace the file. what describes
+// permissions of the file, as far as permitted, because the copy may replace the file. what describes
 // data, with a %s for the path of the file.
 func (f *File) SaveConflictCopy(data []byte, what string) bool {
 	temp := f.DotFile(".copy")
@@ -25,7 +25,7 @@ func (f *File) SaveConflictCopy(data []byte, what string) bool {
 		}
 		if like != nil {
 			f.Sys.CopyOwner(w.File, like, from)
-			f.Sys.Chmod(w.File, like.Mode()) // a copy that few can read is better than none
+			f.Sys.Chmod(w.File, like.Mode()) // a copy with few readers is better than no copy
 		}
 		w.Write(data)
 	})
@@ -66,7 +66,7 @@ func (f *File) CopyNote() string {
 	return ""
 }
 
-// LeftAside returns the base name of the file that an interrupted write has moved aside, or "".
+// LeftAside returns the base name of the file moved aside by an interrupted write, or "".
 func (f *File) LeftAside() string { return f.last(filepath.Base(f.DotFile(asideName))) }
 
 // last returns the last base name with a prefix in the directory of the file, or "".

@@ -6,10 +6,10 @@ import "pickup/filestore/internal/checksum"
 type Content interface {
 	Size() int64
 	Sum() checksum.Sum
-	Runs() [][]byte // the text, in parts that follow one another
+	Runs() [][]byte // the text in consecutive parts
 }
 
-// A rawText is a Content in one part.
+// A rawText is a Content in a single part.
 type rawText []byte
 
 func (t rawText) Size() int64 { return int64(len(t)) }

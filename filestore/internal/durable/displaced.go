@@ -15,9 +15,9 @@ import (
 // displacedName separates the file's name from the sum in the name of a displaced file.
 const displacedName = ".prev-"
 
-// Limits for systems that do not report whether a file is open for writing.
+// Limits for systems without a report of files open for writing.
 const (
-	keepFor  = 5 * time.Second // long enough for a save that began before
+	keepFor  = 5 * time.Second // long enough for a save already started
 	keepMost = 500             // files
 	keepSize = 1 << 30         // bytes
 )
@@ -33,7 +33,7 @@ func (f *File) Forget(d *Displaced) {
 // HasLeftovers reports whether dot files of the file are left to remove.
 func (f *File) HasLeftovers() bool { return len(f.displaced)+len(f.litter) > 0 }
 
-// addDisplaced gives the displaced file at path its name and keeps it.
+// addDisplaced renames and keeps the displaced file at path.
 func (f *File) addDisplaced(path string, state disk.State, content Content) {
 	name := ""
 	for n := 0; n == 0 || f.isDisplaced(name); n++ { // a file may go back and forth between two contents
@@ -57,8 +57,8 @@ func (f *File) keepDisplaced(path string, state disk.State, content Content) {
 	f.displaced = append(f.displaced, &Displaced{State: state, Path: path, Content: content, at: f.Now()})
 }
 
-// Clean removes the displaced files that nobody can write to any more. It leaves the newest
-// unless all is set. It also removes litter.
+// Clean removes litter, and the displaced files closed by all programs. The newest displaced file
+// stays unless all is set.
 func (f *File) Clean(all bool) {
 	var bytes int64
 	for i := len(f.displaced) - 1; i >= 0; i-- {
@@ -74,8 +74,8 @@ func (f *File) Clean(all bool) {
 	})
 }
 
-// keepFor returns how long a file stays for a save that began before it was displaced, if the
-// system does not report whether it is open.
+// keepFor returns how long a displaced file stays for a save already started, if the system does not
+// report open files.
 func (f *File) keepFor() time.Duration {
 	if f.Closing {
 		return GraceWrite
@@ -83,8 +83,8 @@ func (f *File) keepFor() time.Duration {
 	return keepFor
 }
 
-// removeDisplaced removes d if nobody can write to it any more and it has no edit that is not
-// collected yet. It reports whether d has no name any more.
+// removeDisplaced removes d if no program has d open for writing and every edit of d is collected. The
+// result is true if d has no name any more.
 func (f *File) removeDisplaced(d *Displaced, tooMany bool) bool {
 	if f.Sys.OpenBlocks {
 		if err := f.Sys.Unused(d.Path); err != nil {
@@ -95,7 +95,7 @@ func (f *File) removeDisplaced(d *Displaced, tooMany bool) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer f.Sys.Close(open) // ends the lease, which holds back writers until then
+	defer f.Sys.Close(open) // ends the lease; until then the lease holds back writers
 	if !f.Sys.OpenBlocks {
 		err := f.Sys.Lease(open, disk.ReadLease)
 		if err == disk.ErrTaken || err != nil && !tooMany && f.Now().Sub(d.at) < f.keepFor() {
@@ -115,5 +115,5 @@ func (f *File) removeDisplaced(d *Displaced, tooMany bool) bool {
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// asideName separates the file's name from the sum in the name of a file that was moved aside.
+// asideName separates the file's name from the sum in the name of a file moved aside.
 const asideName = ".aside-"

@@ -10,7 +10,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// An Env is what the files of a store share.
+// An Env has the settings shared by the files of a store.
 type Env struct {
 	Sys disk.Calls
 	Now func() time.Time
@@ -24,17 +24,15 @@ type Env struct {
 
 // Times of waiting.
 const (
-	RetryAfter = 20 * time.Millisecond // between two looks at a file that cannot be read or locked
-	GraceWrite = 2 * time.Second       // until a write that waits for another program is refused
+	RetryAfter = 20 * time.Millisecond // between two looks at an unreadable file
+	GraceWrite = 2 * time.Second       // until a waiting write is refused
 
-	// The pauses between two tries of a call that another program prevents. Each pause is
-	// twice as long as the last.
+	// The pauses between two tries of a call. Each pause is twice as long as the last.
 	firstPause   = time.Millisecond
 	longestPause = 100 * time.Millisecond
 )
 
-// Insist repeats call while another program prevents it by having a file open, for up to 2 s
-// and until ctx is done.
+// Insist repeats call while the error is disk.ErrHeld, for up to 2 s and until ctx is done.
 func (e *Env) Insist(ctx context.Context, call func() error) error {
 	begin := e.Now()
 	for pause := firstPause; ; pause *= 2 {

@@ -12,17 +12,17 @@ import (
 	"pickup/internal/storage"
 )
 
-// ErrMovedOn means that another program saved the file, and that its content has not been read yet.
+// ErrMovedOn means that another program saved the file, with a content not read yet.
 var ErrMovedOn = errors.New("the file was saved by another program")
 
-// ErrDetached means that the file that a mount shows has no name any more.
+// ErrDetached means that the file shown by a mount has no name any more.
 var ErrDetached error = &storage.AdviceError{
 	Err: storage.ErrReadOnly,
 	Advice: "the mounted file was deleted or replaced on the host, and what is there now cannot be seen from here: " +
 		"mount its directory instead of the file, or restart",
 }
 
-// Refuse returns the error of a commit for a call that failed and changed nothing.
+// Refuse returns the error of a commit for a failed call without effect.
 func (f *File) Refuse(err error) error {
 	if err == nil || errors.Is(err, ErrMovedOn) || IsOurs(err) {
 		return err
@@ -49,7 +49,7 @@ func (f *File) Refuse(err error) error {
 	return err
 }
 
-// IsOurs reports whether err wraps one of the errors of a storage.Store.
+// IsOurs reports whether err wraps an error of storage.Store.
 func IsOurs(err error) bool {
 	return disk.IsAny(err, storage.ErrReadOnly, storage.ErrFull, storage.ErrBusy, storage.ErrUnsure,
 		storage.ErrInUse, storage.ErrBroken, storage.ErrShape, storage.ErrConflict)
@@ -79,13 +79,13 @@ func (f *File) OwnerAdvice() string {
 	return advice
 }
 
-// Busy returns err, a storage.ErrBusy, with advice. Its text has the path of the file before what,
-// and its advice the name.
+// Busy returns err, a storage.ErrBusy, with advice. The text has the path of the file before what,
+// and the advice has the name.
 func (f *File) Busy(err error, what string) error {
 	return &busyError{f.Path + " " + what, &storage.AdviceError{Err: err, Advice: filepath.Base(f.Path) + " " + what}}
 }
 
-// Held returns the error of a commit for a file that another program has open.
+// Held returns the error of a commit for a file held open by another program.
 func (f *File) Held() error {
 	const text = "another program has %s open"
 	return &busyError{fmt.Sprintf(text, f.Path), &storage.AdviceError{
@@ -94,8 +94,8 @@ func (f *File) Held() error {
 	}}
 }
 
-// A busyError is an error whose text names the whole path of a file, and whose advice, which
-// clients may see, names only the file.
+// A busyError is an error with the whole path of a file in the text, and only the name in the advice,
+// because clients may see the advice.
 type busyError struct {
 	text   string
 	advice *storage.AdviceError
@@ -104,7 +104,7 @@ type busyError struct {
 func (e *busyError) Error() string { return e.text }
 func (e *busyError) Unwrap() error { return e.advice }
 
-// A MissingError is an fs.ErrNotExist that names what is missing.
+// A MissingError is an fs.ErrNotExist with the name of the missing file or directory.
 type MissingError struct{ Name string }
 
 func (e MissingError) Error() string { return e.Name + " does not exist" }

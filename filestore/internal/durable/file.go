@@ -17,29 +17,29 @@ import (
 	"pickup/internal/storage"
 )
 
-// A File is a file whose content is replaced as a whole, with the dot files next to it. Only
+// A File is a file with the dot files next to it. Its content is replaced as a whole. Only
 // Failure may be called while another method runs.
 type File struct {
 	*Env
-	Path     string   // as it was given; messages name the file by it
+	Path     string   // as given; messages use this path
 	Real     string   // without symlinks
 	Opened   bool     // messages go to the log
 	Warnings []string // the messages before
 	warned   string   // the last message in the log
 
-	LastSeen  disk.State // the state in which the caller or a write has last seen the file
+	LastSeen  disk.State // the state at the last look or write
 	Content   Content    // the content in that state; nil: a commit has removed the file
 	Unsynced  bool       // a sync failed: Content may not be durable
 	SyncLater bool       // the caller syncs the directory after a write of several files
 	Closing   bool       // displaced files are kept for at most 2 s
 
-	valid       func(text []byte) error // returns why text cannot be the content; nil: it can
+	valid       func(text []byte) error // returns why text cannot be the content, or nil
 	template    os.FileInfo             // gives a new file its permissions; nil: there was no file yet
 	lock        lock
 	displaced   []*Displaced // oldest first
-	litter      []string     // dot files that could not be removed, because another program has them open
-	halfWritten bool         // a write in place failed half way; its redo record is complete
-	keptOpen    bool         // another program keeps the file open, and a write in place does not wait for it
+	litter      []string     // dot files not removed yet, because another program has them open
+	halfWritten bool         // a write in place failed half way; the redo record is complete
+	keptOpen    bool         // another program keeps the file open, and a write in place does not wait
 
 	mode        Mode
 	cannotWrite error     // why the file cannot be written in the mode ReadOnly
@@ -51,19 +51,19 @@ type File struct {
 	tried   time.Time             // when failure was last found out
 }
 
-// SetSeen records the state in which the caller has seen the file.
+// SetSeen records the state of the file at a look.
 func (f *File) SetSeen(state disk.State) {
 	f.LastSeen = state
 	f.template = state.Info
 }
 
-// SetMissing records that the file is missing. The next write creates it.
+// SetMissing records that the file is missing. The next write creates the file.
 func (f *File) SetMissing() { f.LastSeen = disk.State{Sum: checksum.Of()} }
 
 // IsNew reports whether there never was a file at the path.
 func (f *File) IsNew() bool { return f.template == nil }
 
-// Warn adds a message to Warnings until the file is opened, in place of those that it repeats,
+// Warn adds a message to Warnings until the file is opened, in place of messages that it repeats,
 // and to the log afterwards.
 func (f *File) Warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
@@ -92,9 +92,9 @@ func (f *File) Exists(path string) bool {
 	return err == nil
 }
 
-// Stat returns what the system says of the file at path. If a program replaces the file during
-// the call, that may be the old file, which has no name any more, and the new file may get the
-// number of the old one. So Stat asks again: only a mount keeps showing such a file.
+// Stat describes the file at path. If a program replaces the file during the call, the result may be
+// the old file, without a name, and the new file may get the inode number of the old file. So Stat
+// asks again: only a mount keeps showing a file without a name.
 func (f *File) Stat(path string) (os.FileInfo, error) {
 	info, err := f.Sys.Stat(path)
 	if err == nil && disk.Links(info) == 0 {
@@ -117,8 +117,8 @@ func (f *File) isNamed(open *os.File, path string) bool {
 	return err1 == nil && err2 == nil && disk.SameFile(a, b)
 }
 
-// Read returns the content of the file at path, all from one state of the file. With an error
-// it returns the state for which reading always fails, if there is one.
+// Read returns the content of the file at path, all from one state of the file. With an error Read
+// returns the state for which reading always fails, if there is such a state.
 func (f *File) Read(path string) ([]byte, disk.State, error) {
 	info, err := f.Sys.Stat(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *File) Read(path string) ([]byte, disk.State, error) {
 // any size.
 const Largest = 4 << 30
 
-// checkKind returns an error if info shows something that cannot be served.
+// checkKind returns an error if pickup cannot serve the file described by info.
 func (f *File) checkKind(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -177,7 +177,7 @@ func (f *File) CheckWriters(path string) error {
 	return f.Sys.Lease(open, disk.ReadLease)
 }
 
-// Create writes a new file at path, durably. It leaves nothing if it fails.
+// Create writes a new file at path, durably. After an error there is no file.
 func (f *File) Create(path string, perm os.FileMode, write func(w *disk.Writer)) error {
 	left := f.Sys.Remove(path) // by a crash
 	open, err := f.Sys.Open(path, disk.CreateNew, perm)
@@ -207,7 +207,7 @@ func (f *File) discard(path string) {
 // ErrEmpty means that a file has no text, as in the middle of a save.
 var ErrEmpty = errors.New("the file is empty")
 
-// A KindError is a storage.ErrShape: what is at Path cannot be served.
+// A KindError is a storage.ErrShape: pickup cannot serve the file at Path.
 type KindError struct{ Path, Why string }
 
 func (e KindError) Error() string { return e.Path + " " + e.Why }
@@ -225,27 +225,27 @@ const (
 	ReadOnly  Mode = "read-only"  // the file cannot be written
 )
 
-// Mode returns the way in which the file is written.
+// Mode returns how the file is written.
 func (f *File) Mode() Mode { return f.mode }
 
 // CanWrite reports whether the file may be written, and can be.
 func (f *File) CanWrite() bool { return !f.NoWrites && f.mode != ReadOnly }
 
-// A lock keeps other servers from a file: it locks a lock file in the directory of the file, and
-// the file itself, which a mount may show in another directory. The kernel ends the locks with
-// the process. The text of a lock file names its holder.
+// A lock keeps other servers from a file by two locks: of a lock file in the directory, and of the
+// file itself, because a mount may show the file in another directory. The kernel ends the locks with
+// the process. The text of a lock file names the holder.
 type lock struct {
 	*File
 	lockFile *os.File // nil: the directory allows none
-	inode    *os.File // the file itself; nil: it is absent, or cannot be locked
+	inode    *os.File // the file itself; nil: absent, or not lockable
 	writes   bool     // inode is open for writing
 	leased   bool     // inode has a lease, until endLease
 	refused  error    // wraps storage.ErrInUse while another server holds the file in place
 }
 
-// A Displaced is a file that a commit replaced. An editor that opened it before may still write
-// to it, which is an edit like any other. So the file keeps a name, .prev-SUM-N, until nobody can
-// write to it any more.
+// A Displaced is an old file, replaced by a commit. An editor with the old file open may still write
+// there, and such a write is an edit like any other. So the old file keeps a name, .prev-SUM-N, until
+// no program can write to the file any more.
 type Displaced struct {
 	disk.State
 	Path    string

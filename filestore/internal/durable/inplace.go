@@ -12,44 +12,33 @@ import (
 	"pickup/internal/storage"
 )
 
-// writeInPlace writes next into a file that cannot be replaced. A redo record, durable before the
-// write, makes that safe across a crash. A lease holds back other programs on this machine until
-// the write is done.
+// writeInPlace writes next into a file, because the file cannot be replaced. A redo record, durable
+// before the write, makes the write safe across a crash. A lease holds back other programs on this
+// machine until the write is done.
 func (f *File) writeInPlace(next Content) (err error) {
 	if f.Sys.OpenBlocks {
 		defer f.lock.replaceInode(nil)
 	}
-	// Check that the inode is the one that is locked, and still has a name.
+	// Lock the inode, and keep other programs from opening the file.
 	if err := f.lock.lockInode(); err != nil {
 		return err
 	}
-	// Keep other programs from opening it.
 	if err := f.leaseAlone(); err != nil {
 		return err
 	}
 	defer f.lock.endLease()
-	open := f.lock.inode // another descriptor than before if a program has it open
-	info, err := f.Sys.Fstat(open)
+	open := f.lock.inode // leaseAlone may have opened the file again
+	info, err := f.checkUnchanged(open)
 	if err != nil {
 		return err
-	}
-	named, err := f.Stat(f.Real)
-	if err != nil || !disk.SameFile(info, named) {
-		return ErrMovedOn
-	}
-	if disk.Links(named) == 0 {
-		return ErrDetached
-	}
-	if same, err := f.isSame(open); !same {
-		return errors.Join(err, ErrMovedOn)
 	}
 
 	// Reserve the space for everything below.
 	old := f.Content
 	block := disk.BlockSize(info)
-	record := (max(old.Size(), next.Size()) + block - 1) / block * block // its offset
+	record := (max(old.Size(), next.Size()) + block - 1) / block * block // the offset
 	if err := f.Sys.Reserve(open, record+redoSize(filepath.Base(f.Real), old, next)); err != nil {
-		f.Sys.Truncate(open, old.Size()) // gives back what was reserved
+		f.Sys.Truncate(open, old.Size()) // releases the reservation
 		return err
 	}
 
@@ -59,11 +48,11 @@ func (f *File) writeInPlace(next Content) (err error) {
 	out.Zeros(record)
 	out.Write(redoRecord(filepath.Base(f.Real), old, next, sum)...)
 	if err := out.Sync(); err != nil {
-		// Sync, or a record that reached the disk would redo a write that is refused.
+		// Sync: a record on the disk would redo a refused write.
 		return errors.Join(err, f.Sys.Truncate(open, old.Size()), f.Sys.Sync(open))
 	}
 
-	// Write the content over the old one, cut off the record, and sync.
+	// Write the new content over the old content, cut off the record, and sync.
 	if err := f.overwrite(open, next, record); err != nil {
 		return f.undoInPlace(open, old, record, err)
 	}
@@ -77,7 +66,27 @@ func (f *File) writeInPlace(next Content) (err error) {
 	return nil
 }
 
-// isSame reports whether open has the content that was last seen.
+// checkUnchanged returns an error unless open is the file, under its name and with the content
+// last seen.
+func (f *File) checkUnchanged(open *os.File) (os.FileInfo, error) {
+	info, err := f.Sys.Fstat(open)
+	if err != nil {
+		return nil, err
+	}
+	named, err := f.Stat(f.Real)
+	if err != nil || !disk.SameFile(info, named) {
+		return nil, ErrMovedOn
+	}
+	if disk.Links(named) == 0 {
+		return nil, ErrDetached
+	}
+	if same, err := f.isSame(open); !same {
+		return nil, errors.Join(err, ErrMovedOn)
+	}
+	return info, nil
+}
+
+// isSame reports whether open has the content last seen.
 func (f *File) isSame(open *os.File) (bool, error) {
 	info, err := f.Sys.Fstat(open)
 	if err != nil || f.LastSeen.Untouched(info) {
@@ -87,8 +96,8 @@ func (f *File) isSame(open *os.File) (bool, error) {
 	return err == nil && state.Sum == f.LastSeen.Sum, err
 }
 
-// leaseAlone keeps other programs from opening the file, if the system has leases. A program that
-// has the file open gets 2 s to close it.
+// leaseAlone keeps other programs from opening the file, if the system has leases. A program
+// with the file open gets 2 s to close the file.
 func (f *File) leaseAlone() error {
 	limit := GraceWrite
 	if f.keptOpen {
@@ -103,8 +112,8 @@ func (f *File) leaseAlone() error {
 			break
 		}
 	}
-	// A reader sees half a write at worst. A writer would mix its bytes with ours.
-	f.lock.replaceInode(nil) // it is open for writing itself
+	// A reader sees half a write at worst. A writer would mix two contents.
+	f.lock.replaceInode(nil) // our own descriptor is open for writing
 	taken := f.CheckWriters(f.Real)
 	if err := f.lock.lockInode(); err != nil {
 		return err
@@ -119,12 +128,12 @@ func (f *File) leaseAlone() error {
 	return nil
 }
 
-// overwrite makes c the content of open, which the redo record at the offset record protects. It
-// cuts off the record when c is durable. Zeros lead up to the record, so that c ends at a NUL if
-// the record is damaged.
+// overwrite makes c the content of open, protected by the redo record at the offset record, and cuts
+// off the record when c is durable. Zeros lead up to the record, so c ends at a NUL if the record is
+// damaged.
 //
-// A server that is killed between two writes must leave no sector with parts of both contents,
-// which would look like an edit: Write writes whole sectors.
+// A server killed between two writes must leave no sector with parts of both contents, because such
+// a sector would look like an edit. So Write writes whole sectors.
 func (f *File) overwrite(open *os.File, c Content, record int64) error {
 	out := &disk.Writer{Calls: &f.Sys, File: open}
 	out.Write(c.Runs()...)
@@ -149,12 +158,11 @@ func (f *File) undoInPlace(open *os.File, old Content, record int64, why error) 
 	return why
 }
 
-// IsHalfWritten reports whether a write in place failed half way, so that CompleteWrite has to
-// complete it.
+// IsHalfWritten reports whether a write in place failed half way and waits for CompleteWrite.
 func (f *File) IsHalfWritten() bool { return f.halfWritten }
 
-// CompleteWrite completes an interrupted write in place from its redo record, and returns the
-// content that the file then has, nil if there is no record.
+// CompleteWrite completes an interrupted write in place from the redo record, and returns the new
+// content of the file, nil if there is no record.
 func (f *File) CompleteWrite() (text []byte, err error) {
 	open, err := f.Sys.Open(f.Real, os.O_RDWR, 0)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"pickup/internal/storage"
 )
 
-// A lock file has a process and its host and, for a server with an address, its URL.
+// The text of a lock file: a process, the host and, for a server with an address, the URL.
 const (
 	holderFormat = "process %d on %s"
 	atURL        = " at "
 )
 
-// ServerURL returns the URL of the server that holds the file at the path real, "" if that server
-// runs on another machine or is not found.
+// ServerURL returns the URL of the server of the file at the path real, "" if the server runs on
+// another machine or is not found.
 func ServerURL(real string) string {
 	f := &File{Real: real}
-	text, _ := openfile.Read(f.DotFile(".lock"), 1<<10) // without it there is no server
+	text, _ := openfile.Read(f.DotFile(".lock"), 1<<10) // without a lock file there is no server
 	var pid int
 	var on, url string
 	if _, err := fmt.Sscanf(string(text), holderFormat+atURL+"%s", &pid, &on, &url); err != nil {
@@ -53,7 +53,7 @@ func (l *lock) openLockFile() error {
 	path := l.DotFile(".lock")
 	for range 100 {
 		var open *os.File
-		err := l.Insist(context.Background(), func() (err error) { // the last holder may be removing it
+		err := l.Insist(context.Background(), func() (err error) { // the last holder may be removing the file
 			open, err = l.Sys.Open(path, os.O_RDWR|os.O_CREATE|disk.NoFollow, 0o600)
 			return err
 		})
@@ -106,8 +106,8 @@ func holderIn(open *os.File) string {
 	return "another server"
 }
 
-// lockInode locks the file that is in place now, opened for writing if it is written in place. It
-// returns storage.ErrInUse if another server holds the file.
+// lockInode locks the file now in place, opened for writing in the mode InPlace. lockInode returns
+// storage.ErrInUse if another server holds the file.
 func (l *lock) lockInode() error {
 	write := l.mode == InPlace
 	if l.NoWrites || l.inode != nil && l.writes == write && l.isNamed(l.inode, l.Real) {
@@ -136,7 +136,7 @@ func (l *lock) lockInode() error {
 	return nil
 }
 
-// replaceInode holds open, which is locked, instead of the old inode.
+// replaceInode holds open, already locked, instead of the old inode.
 func (l *lock) replaceInode(open *os.File) {
 	if l.inode != nil {
 		l.Sys.Close(l.inode)
@@ -146,24 +146,24 @@ func (l *lock) replaceInode(open *os.File) {
 	l.leased = false
 }
 
-// lease takes a lease on the file that is locked.
+// lease takes a lease on the locked file.
 func (l *lock) lease(kind disk.LeaseKind) error {
 	err := l.Sys.Lease(l.inode, kind)
 	l.leased = err == nil
 	return err
 }
 
-// endLease ends the lease on the file that is locked, if it has one.
+// endLease ends the lease on the locked file, if there is a lease.
 func (l *lock) endLease() {
 	if l.leased && l.Sys.Lease(l.inode, disk.NoLease) != nil {
-		l.replaceInode(nil) // closing it ends the lease, too
+		l.replaceInode(nil) // a close ends the lease, too
 	}
 	l.leased = false
 }
 
-// follow locks the file where it is now: the file may have another inode, and be in another
-// directory. If another server holds it, refused says so, and nothing is written until that
-// server releases it.
+// follow locks the file in its present place: the file may have another inode, and be in another
+// directory. If another server holds the file, refused says so, and nothing is written until the
+// other server releases the file.
 func (l *lock) follow() {
 	if l.NoWrites {
 		return
@@ -171,7 +171,7 @@ func (l *lock) follow() {
 	before := l.refused
 	lost := l.lockFile == nil && before != nil
 	if l.lockFile != nil && !l.isNamed(l.lockFile, l.DotFile(".lock")) {
-		l.unlock(l.lockFile) // its error leaves a file behind that the next server may have
+		l.unlock(l.lockFile) // after an error the file stays, for the next server
 		l.lockFile = nil
 		lost = true
 	}
@@ -187,7 +187,7 @@ func (l *lock) follow() {
 	}
 }
 
-// unlock removes a lock file while it is locked, so that it is ours, and closes it.
+// unlock removes a lock file, still locked and so ours, and closes the file.
 func (l *lock) unlock(open *os.File) (err error) {
 	if l.isNamed(open, open.Name()) {
 		err = l.Sys.Remove(open.Name())
@@ -212,5 +212,5 @@ func (f *File) Lock() error { return f.lock.openLockFile() }
 // Unlock gives up all locks.
 func (f *File) Unlock() error { return f.lock.release() }
 
-// IsRefused reports whether another server holds the file that is now at the path.
+// IsRefused reports whether another server holds the file now at the path.
 func (f *File) IsRefused() bool { return f.lock.refused != nil }

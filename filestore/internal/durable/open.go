@@ -8,7 +8,7 @@ import (
 	"pickup/filestore/internal/disk"
 )
 
-// New returns the file at path, which is probably at real. It does not touch the disk. The
+// New returns the file at path, probably a link to real. New does not touch the disk. The
 // function valid returns why a text cannot be the content of the file.
 func New(env *Env, path, real string, valid func(text []byte) error) *File {
 	f := &File{Env: env, Path: path, Real: real, valid: valid}
@@ -28,7 +28,7 @@ func (f *File) Resolve() error {
 	f.Real = real
 	info, err := f.Sys.Stat(f.Path)
 	if err != nil {
-		return nil // the caller reads the file, and reports it
+		return nil // the caller reads the file, and reports the error
 	}
 	if err := f.checkKind(info); err != nil {
 		return fmt.Errorf("%w%s", err, f.CopyNote())
@@ -36,8 +36,8 @@ func (f *File) Resolve() error {
 	return nil
 }
 
-// Open locks the file, finds out how it can be written, and completes or undoes what a crash
-// interrupted. clean says that the file has no dot files.
+// Open locks the file, finds out how to write the file, and completes or undoes a write interrupted
+// by a crash. clean says that the file has no dot files.
 func (f *File) Open(clean bool) error {
 	if f.NoWrites {
 		return nil
@@ -60,7 +60,7 @@ func (f *File) Open(clean bool) error {
 	return f.lock.acquireInode() // recovery may have put another file in place
 }
 
-// Relocate resolves the path again and locks the file that is there now.
+// Relocate resolves the path again and locks the file now in place.
 func (f *File) Relocate() {
 	if real, err := f.Sys.Resolve(f.Path); err == nil {
 		f.Real = real

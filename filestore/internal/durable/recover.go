@@ -14,12 +14,12 @@ import (
 	"pickup/internal/storage"
 )
 
-// recover completes or undoes what a crash interrupted. It removes what no program has seen and
-// keeps what a program saved.
+// recover completes or undoes a write interrupted by a crash. Drafts never seen by a program go, and
+// edits saved by a program stay.
 func (f *File) recover() error {
 	entries, err := f.Sys.List(f.Dir())
 	if err != nil {
-		return nil // a directory that we cannot read has no file of ours
+		return nil // an unreadable directory has no file of ours
 	}
 	found := false
 	for _, e := range entries {
@@ -30,7 +30,7 @@ func (f *File) recover() error {
 		path := f.DotFile("." + rest)
 		kind, sums := parseName(rest)
 		switch {
-		case kind == "aside" && len(sums) == 1: // sorts before the others, which are compared with the file
+		case kind == "aside" && len(sums) == 1: // sorts first; the other kinds are compared with the file
 			if err := f.recoverAside(path, sums[0]); err != nil {
 				return err
 			}
@@ -64,8 +64,8 @@ func parseName(name string) (kind string, sums []checksum.Sum) {
 	return kind, sums
 }
 
-// recoverDraft recovers from a write that left a draft at path. The draft was to replace a file
-// with the sum was by one with the sum is.
+// recoverDraft recovers from a write with a draft left at path. The write was to replace the sum was
+// by the sum is.
 func (f *File) recoverDraft(path string, was, is checksum.Sum) {
 	if !f.Sys.OpenBlocks && f.CheckWriters(path) == disk.ErrTaken { // by an editor: the swap displaced it
 		f.recoverDisplaced(path, was)
@@ -121,12 +121,12 @@ func (f *File) recoverDisplaced(path string, was checksum.Sum) {
 	}
 }
 
-// recoverAside puts back the file that a crash left aside, at path. If there is another file in
-// its place, path is a displaced file with that sum.
+// recoverAside puts back the file left aside at path by a crash. If another file has the name, path is
+// a displaced file with the sum.
 func (f *File) recoverAside(path string, sum checksum.Sum) error {
 	err := f.Insist(context.Background(), func() error { return f.Sys.RenameNew(path, f.Real) })
 	if errors.Is(err, fs.ErrExist) && f.IsOne(path, f.Real) {
-		return f.Refuse(f.Sys.Remove(path)) // it was being put back
+		return f.Refuse(f.Sys.Remove(path)) // a crash interrupted this before
 	}
 	if errors.Is(err, fs.ErrExist) {
 		f.recoverDisplaced(path, sum)

@@ -10,8 +10,8 @@ import (
 	"pickup/filestore/internal/checksum"
 )
 
-// A redo is the redo record of a write in place: the new content, and what is needed to
-// distinguish a half-written file from an edited one.
+// A redo is the redo record of a write in place: the new content, and checksums to distinguish a
+// half-written file from an edited file.
 //
 //	NUL, line feed
 //	// An interrupted save of db.json: … pickup-redo-1 old=LEN:SUM new=LEN:SUM crcs=SUM head=SUM
@@ -19,13 +19,13 @@ import (
 //	the new content
 //	line feed, and the line from above once more
 //
-// The record is in the file that is written, and starts in the first block after both contents,
+// The record is in the file itself, and starts in the first block after both contents,
 // with zeros between. A content has no NUL, so the content ends at the first NUL.
 type redo struct {
 	oldLen, newLen int64
 	oldSum, newSum checksum.Sum
 	crcsSum        checksum.Sum
-	line           []byte // with its line feed
+	line           []byte // with the line feed
 	crcs           []byte // hex digits
 	text           []byte // the new content
 }
@@ -39,7 +39,7 @@ const (
 	redoCRC   = 8
 )
 
-// redoRecord returns the record that leads from old to next, which has the sum newSum.
+// redoRecord returns the record for a write of next, with the sum newSum, over old.
 func redoRecord(name string, old, next Content, newSum checksum.Sum) [][]byte {
 	crcs := blockCRCs(old.Runs()...)
 	head := redoBegin + strings.ReplaceAll(name, "\n", " ") + redoHelp +
@@ -49,7 +49,7 @@ func redoRecord(name string, old, next Content, newSum checksum.Sum) [][]byte {
 	return slices.Concat([][]byte{[]byte(head), crcs}, next.Runs(), [][]byte{[]byte(tail)})
 }
 
-// redoSize returns the maximum length of that record.
+// redoSize returns the maximum length of such a record.
 func redoSize(name string, old, next Content) int64 {
 	line := len(redoBegin) + len(name) + len(redoHelp) + 200
 	return int64(2*line) + (old.Size()/redoBlock+1)*redoCRC + next.Size()
@@ -87,14 +87,15 @@ func (r *redo) size() int64 {
 	return int64(len("\x00\n")+2*len(r.line)+len("\n")) + r.crcsLen() + r.newLen
 }
 
-// readRedo reads a record that fills b. It reports false if the record is damaged.
+// readRedo reads the record in b. ok is false if the record is damaged.
 // The line at the end may be missing.
 func readRedo(b []byte) (r redo, ok bool) {
 	if !bytes.HasPrefix(b, []byte(redoBegin)) {
 		return r, false
 	}
 	b = b[len("\x00\n"):]
-	if r, ok = readLine(b); !ok {
+	r, ok = readLine(b)
+	if !ok {
 		return r, false
 	}
 	b = b[len(r.line):]
@@ -111,7 +112,7 @@ func readRedo(b []byte) (r redo, ok bool) {
 }
 
 // explains reports whether an interrupted write of r may leave b: each block is
-// the old one, the new one, or zero because it was never written.
+// old, new, or zero because the disk never wrote the block.
 func (r *redo) explains(b []byte) bool {
 	if end := max(r.oldLen, r.newLen); int64(len(b)) > end {
 		if !isZero(b[end:]) {
@@ -122,7 +123,7 @@ func (r *redo) explains(b []byte) bool {
 	for at := 0; at < len(b); at += redoBlock {
 		block := b[at:min(at+redoBlock, len(b))]
 		if int64(len(b)) == r.newLen && len(block) < redoBlock && r.oldLen > r.newLen {
-			continue // the old block was cut off, so its CRC does not apply
+			continue // the old block was cut off, so the CRC does not apply
 		}
 		if !isZero(block) && !r.isNew(block, at) && !r.isOld(block, at) {
 			return false
@@ -151,7 +152,7 @@ func (r *redo) isOld(block []byte, at int) bool {
 	return n <= len(block) && string(blockCRCs(block[:n])) == string(r.crcs[i:i+redoCRC])
 }
 
-// blockCRCs returns the CRC of each block of runs, which follow one another.
+// blockCRCs returns the CRC of each block of the text in runs.
 func blockCRCs(runs ...[]byte) (crcs []byte) {
 	crc, size := uint32(0), 0 // of the block
 	for _, run := range runs {
@@ -172,21 +173,20 @@ func blockCRCs(runs ...[]byte) (crcs []byte) {
 	return crcs
 }
 
-// A verdict says what to do with a file that has a redo record, or the rest of one.
+// A verdict says how to treat a file with a redo record, or the rest of a record.
 type verdict struct {
-	text   []byte // the content that the file gets
+	text   []byte // the new content of the file
 	record int64  // the offset of the record in the file
 	keep   []byte // the content of a conflict copy; nil: none
-	why    string // what keep is, with a %s for the file
-	must   bool   // keep is a user's edit: without a copy it would be lost
+	why    string // a description of keep, with a %s for the file
+	must   bool   // keep is a user's edit, lost without a copy
 }
 
-// judge decides what to do with a file that contains data. It reports false if the file stays as
-// it is.
+// judge decides how to treat a file with the content data. ok is false if the file must not change.
 //
-// A record is written before the file and dropped after it, and only then is the change
-// acknowledged. So a complete content that the record does not explain is newer than the record.
-// And while there is a record, the old content is as good as the new one.
+// A record is written before the file and dropped after the write, and only then is the change
+// acknowledged. So a complete content not explained by the record is newer than the record. And
+// while there is a record, the old content is as good as the new content.
 func judge(data []byte, valid func([]byte) error) (v verdict, ok bool) {
 	if at := bytes.LastIndex(data, []byte(redoBegin)); at >= 0 {
 		if r, ok := readRedo(data[at:]); ok {
@@ -194,7 +194,7 @@ func judge(data []byte, valid func([]byte) error) (v verdict, ok bool) {
 		}
 	}
 
-	// There is no record, or a damaged one.
+	// There is no record, or the record is damaged.
 	content, _, hasNUL := bytes.Cut(data, []byte{0})
 	end := len(content)
 	if !hasNUL || !mayBeRecord(data, end) || valid(content) != nil {
@@ -208,7 +208,7 @@ func judge(data []byte, valid func([]byte) error) (v verdict, ok bool) {
 	return v, true
 }
 
-// judge decides what to do with a file that contains data, and then r.
+// judge decides how to treat a file with data followed by r.
 func (r *redo) judge(data []byte, valid func([]byte) error) verdict {
 	v := verdict{text: r.text, record: int64(len(data))}
 	if r.explains(data) {
@@ -227,14 +227,14 @@ func (r *redo) judge(data []byte, valid func([]byte) error) verdict {
 	return v
 }
 
-// Recovered returns the content that a start which may write gives to a file that contains data.
-// It reports false if the file stays as it is.
+// Recovered returns the content that CompleteWrite would give to a file with data, without a check.
+// ok is false if the file would not change.
 func Recovered(data []byte) (text []byte, ok bool) {
 	v, ok := judge(data, func([]byte) error { return nil })
 	return v.text, ok
 }
 
-// isRecordOf reports whether rest, which follows content, is zeros and a part of a record of
+// isRecordOf reports whether rest, the bytes after content, is zeros and a part of a record of
 // content: rest starts with the record's first line, and has no more than the record.
 func isRecordOf(content, rest []byte) bool {
 	record := bytes.TrimLeft(rest, "\x00\n")
@@ -243,9 +243,9 @@ func isRecordOf(content, rest []byte) bool {
 	return ok && int64(len("\x00\n")+len(record)) <= r.size() && (sum == r.oldSum || sum == r.newSum)
 }
 
-// mayBeRecord reports whether data from its first NUL on can be the rest of a
-// record: zeros, and then nothing, or its beginning, or sectors of it. Each sector
-// was written or is zero.
+// mayBeRecord reports whether data from the first NUL on can be the rest of a record: zeros, and
+// then nothing, or the start of the record, or some of the sectors. Each sector was written or is
+// zero.
 func mayBeRecord(data []byte, nul int) bool {
 	rest := bytes.TrimLeft(data[nul:], "\x00")
 	at := len(data) - len(rest)

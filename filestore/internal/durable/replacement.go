@@ -11,9 +11,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// replace gives the name of the file to a draft with the content next. It checks the file that
-// the draft displaces, so an edit that is saved at that moment is not lost, as it would be by a
-// rename over the file.
+// replace gives the name of the file to a draft with the content next. The displaced file is checked,
+// so an edit saved at the same moment is not lost. A rename over the file would lose such an edit.
 func (f *File) replace(next Content) error {
 	d, err := f.draft(next)
 	if err != nil {
@@ -50,7 +49,7 @@ func (f *File) install(d *draft) error {
 		f.LastSeen.Sure = false
 	}
 
-	// Exchange the draft for the file, and check what the draft displaced.
+	// Exchange the draft for the file, and check the displaced file.
 	exchange := f.swap
 	if f.mode == MoveAside {
 		exchange = f.moveAside
@@ -61,7 +60,7 @@ func (f *File) install(d *draft) error {
 		return err
 	}
 
-	// Keep the old file, which an editor may have open.
+	// Keep the old file: an editor may have the file open.
 	f.addDisplaced(old, f.LastSeen, f.Content)
 	d.path = ""
 
@@ -93,7 +92,7 @@ func (f *File) swap(d *draft) (old string, err error) {
 	return d.path, nil
 }
 
-// putBack gives an edit that d displaced, and that is now at d.path, its name back.
+// putBack gives the name of the file back to an edit displaced by d and now at d.path.
 func (f *File) putBack(d *draft) {
 	const saved = "an edit of %s that was saved during a write"
 	err := f.Sys.Exchange(d.path, f.Real)
@@ -108,7 +107,7 @@ func (f *File) putBack(d *draft) {
 		f.RenameToConflict(d.path, saved)
 	default:
 		if info, err := f.Sys.Stat(d.path); err != nil || disk.Same(info, d.Info) {
-			// This is the draft again, which a program may have opened meanwhile.
+			// This is the draft again, perhaps opened by a program meanwhile.
 			d.Sure = false
 			f.addDisplaced(d.path, d.State, d.content)
 			break
@@ -121,7 +120,7 @@ func (f *File) putBack(d *draft) {
 	f.Sys.SyncDir(f.Dir()) // before any answer; recovery deals with a failure
 }
 
-// moveAside moves the file aside, gives d its name, and returns the path of the old file.
+// moveAside moves the file aside, gives the name to d, and returns the path of the old file.
 // For the microseconds between the two there is no file.
 func (f *File) moveAside(d *draft) (aside string, err error) {
 	aside, err = f.setAside(asideName)
@@ -140,8 +139,8 @@ func (f *File) moveAside(d *draft) (aside string, err error) {
 	return aside, nil
 }
 
-// setAside gives the file a name that begins with prefix, and returns its path. An edit that
-// has replaced the file gets its name back.
+// setAside gives the file a name with a prefix, and returns the new path. An edit saved in the
+// meantime gets the name of the file back.
 func (f *File) setAside(prefix string) (path string, err error) {
 	for n := 0; path == "" || f.Exists(path); n++ {
 		path = f.DotFile(fmt.Sprintf("%s%v-%d", prefix, f.LastSeen.Sum, n))
@@ -163,12 +162,12 @@ func (f *File) setAside(prefix string) (path string, err error) {
 	return path, nil
 }
 
-// restore gives the file at aside its name back. If another program has saved a file since,
+// restore moves the file at aside back. If another program has saved a file since,
 // aside becomes a conflict copy.
 func (f *File) restore(aside string) {
 	err := f.Sys.RenameNew(aside, f.Real)
 	if err != nil && !errors.Is(err, fs.ErrExist) && !f.Exists(f.Real) {
-		err = f.Sys.Rename(aside, f.Real) // which worked a moment ago
+		err = f.Sys.Rename(aside, f.Real) // the other way worked a moment ago
 	}
 	if err == nil || !f.Exists(aside) {
 		return
@@ -194,7 +193,7 @@ func (f *File) Remove() error {
 	return nil
 }
 
-// Undelete gives the file that Remove has removed last its name back, if it is still kept and has
+// Undelete puts the file removed last back, if the file is still kept and has
 // the sum. The caller syncs the directory.
 func (f *File) Undelete(sum checksum.Sum) (found bool, err error) {
 	last := len(f.displaced) - 1
@@ -220,21 +219,21 @@ type draft struct {
 	disk.State
 	content Content
 	path    string
-	lock    *os.File // holds the lock of the inode; nil: it cannot be locked
+	lock    *os.File // holds the lock of the inode; nil: not lockable
 
-	leased bool       // lock has a lease that keeps writers away
+	leased bool       // lock has a lease to keep writers away
 	guards []*os.File // of the draft and the file; see disk.Calls.OpenBlocks
 }
 
 // draft writes next to a new file, durably. The name of the draft has the sums of both
-// contents, which recovery needs after a crash.
+// contents, for recovery after a crash.
 func (f *File) draft(next Content) (*draft, error) {
 	sum := next.Sum()
 	d := &draft{File: f, content: next, path: f.DotFile(fmt.Sprintf(".tmp-%v-%v", f.LastSeen.Sum, sum))}
-	for n := 1; f.isDisplaced(d.path); n++ { // a file that was not renamed when it was displaced
+	for n := 1; f.isDisplaced(d.path); n++ { // a displaced file may have kept such a name
 		d.path = f.DotFile(fmt.Sprintf(".tmp-%v-%v-%d", f.LastSeen.Sum, sum, n))
 	}
-	perm := os.FileMode(0o600) // until it has its owner
+	perm := os.FileMode(0o600) // until the owner is set
 	if f.template == nil {
 		perm = 0o666 // as any new file of this user
 	}
@@ -275,8 +274,7 @@ func (d *draft) acquire() {
 	d.leased = d.Sys.Lease(open, disk.ReadLease) == nil
 }
 
-// guard makes sure, before the file moves aside, that no other program can prevent the renames
-// that follow.
+// guard makes sure, before the file moves aside, that no other program can prevent the next renames.
 func (d *draft) guard() error {
 	paths := []string{d.path, d.Real}
 	if d.LastSeen.Info == nil {
@@ -331,7 +329,7 @@ func (d *draft) isInstalled() bool {
 	return err == nil && disk.Same(info, d.Info)
 }
 
-// installed records that d has the file's name, and makes that durable.
+// installed records that d has the file's name, and makes the new name durable.
 func (f *File) installed(d *draft) error {
 	f.lock.replaceInode(d.lock)
 	f.lock.leased = d.leased
@@ -354,8 +352,8 @@ func (f *File) installed(d *draft) error {
 }
 
 // isUntouched reports, right before the file is displaced, whether the file is in the state
-// LastSeen. After the move the system no longer shows a write whose time was set back, because
-// the move changes the inode, too.
+// LastSeen. After the move the system no longer shows a write with a time set back, because the move
+// changes the inode, too.
 func (f *File) isUntouched() bool {
 	info, err := f.Sys.Stat(f.Real)
 	if err == nil && f.LastSeen.Untouched(info) {
@@ -364,13 +362,13 @@ func (f *File) isUntouched() bool {
 	state, ok := f.readSame(f.Real)
 	if ok {
 		f.LastSeen = state
-		f.LastSeen.Sure = false // what is displaced is read, too
+		f.LastSeen.Sure = false // isExpected reads the file
 	}
 	return ok
 }
 
-// isExpected reports whether the file at path, which was displaced, is in the state LastSeen,
-// touched perhaps but not changed.
+// isExpected reports whether the displaced file at path is in the state LastSeen, touched perhaps but
+// not changed.
 func (f *File) isExpected(path string) bool {
 	info, err := f.Sys.Stat(path)
 	if err != nil {
@@ -383,8 +381,7 @@ func (f *File) isExpected(path string) bool {
 	return ok
 }
 
-// readSame returns the state of the file at path, and whether the file has the content that was
-// last seen.
+// readSame returns the state of the file at path, and whether the file has the content last seen.
 func (f *File) readSame(path string) (disk.State, bool) {
 	_, state, err := f.Read(path)
 	if errors.Is(err, ErrEmpty) {

@@ -25,7 +25,7 @@ func (f *File) Failure() error {
 	return nil
 }
 
-// NoteHeld makes Failure return what prevented the writes that have waited in vain.
+// NoteHeld makes Failure return why writes have waited in vain.
 func (f *File) NoteHeld() {
 	if err := f.held; err != nil {
 		f.failure.Store(&err)
@@ -66,7 +66,7 @@ func (f *File) ProbeAgain() {
 }
 
 // CheckWritable returns why the file cannot be written, as far as can be found out without
-// changing it. It does not touch the disk if the permissions and the free space suffice.
+// changing the file. CheckWritable does not touch the disk if the permissions and the free space suffice.
 func (f *File) CheckWritable() error {
 	err := f.Prepare()
 	if err == nil && f.hasRoom(f.mode == InPlace) != nil {
@@ -87,8 +87,8 @@ func (f *File) hasRoom(inPlace bool) error {
 	return f.Sys.CanWrite(f.Dir(), f.Content.Size())
 }
 
-// tryWrite does what a write would do, up to the reservation of the space, without changing the
-// file.
+// tryWrite makes the first steps of a write, up to the reservation of the space, without a change of
+// the file.
 func (f *File) tryWrite() error {
 	if err := f.Prepare(); err != nil {
 		return err
@@ -114,8 +114,7 @@ func (f *File) tryInPlace() error {
 	return errors.Join(f.Sys.Close(open), f.hasRoom(true))
 }
 
-// checkHeld returns disk.ErrHeld if another program has the file open so that it cannot be
-// replaced.
+// checkHeld returns disk.ErrHeld if another program has the file open and prevents a replacement.
 func (f *File) checkHeld() error {
 	open, err := f.Sys.Guard(f.Real)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +126,7 @@ func (f *File) checkHeld() error {
 	return f.Sys.Close(open)
 }
 
-// probe sets the mode that the directory and the file allow.
+// probe sets the mode allowed by the directory and the file.
 func (f *File) probe() {
 	if err := f.probeDir(0); err != nil {
 		f.probeFile(err)
@@ -137,7 +136,8 @@ func (f *File) probe() {
 	if info, err := f.Stat(f.Real); err == nil {
 		links := disk.Links(info)
 		if links > 1 && f.mode != InPlace && f.CanWrite() {
-			f.Warn("%s has %d names (hard links): the first write leaves the others with the old content", f.Path, links)
+			f.Warn("%s has %d names (hard links): the first write leaves the others with the old content",
+				f.Path, links)
 		}
 		if links == 0 {
 			f.Warn("%v", ErrDetached)
@@ -147,18 +147,18 @@ func (f *File) probe() {
 }
 
 // probeDir tests with two scratch files whether the file can be replaced, and whether the disk has
-// room for another content of that size.
+// room for another content of the size room.
 func (f *File) probeDir(room int64) error {
 	a, b := f.DotFile(".probe-a"), f.DotFile(".probe-b")
 	paths := []string{a, b}
 	if f.Sys.OpenBlocks {
-		paths = paths[:1] // the second is for the swap, which no such system has
+		paths = paths[:1] // the second is for the swap, unknown to such a system
 	}
 	for _, path := range paths {
-		f.Sys.Remove(path) // of a start that was killed
+		f.Sys.Remove(path) // of a killed start
 		open, err := f.Sys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if f.Sys.OpenBlocks && disk.IsAny(err, disk.ErrHeld, fs.ErrExist) {
-			break // another program has the scratch file open, so it could be created
+			break // another program has the scratch file open: a create is possible
 		}
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (f *File) probeDir(room int64) error {
 		return nil
 	}
 	if f.mode == MoveAside {
-		return nil // it has been logged
+		return nil // already in the log
 	}
 	f.mode = Swap
 	if err := f.Sys.Exchange(a, b); err != nil {
@@ -190,7 +190,7 @@ func (f *File) probeDir(room int64) error {
 	return nil
 }
 
-// probeFile tests whether a file that cannot be replaced, because of why, can be written.
+// probeFile tests whether the file can be written in place. why says why the file cannot be replaced.
 func (f *File) probeFile(why error) {
 	open, err := f.Sys.Open(f.Real, os.O_RDWR, 0)
 	if err == nil {

@@ -17,15 +17,15 @@ func (f *File) Write(next Content) (err error) {
 	}
 	err = f.writeOnce(next)
 	if errors.Is(err, syscall.EIO) && !IsOurs(err) {
-		// After a failed sync the system assumes that pages were written, although they were
-		// not. So the new file is given up, and another one gets one try.
+		// After a failed sync the system takes unwritten pages for written. So the new file is
+		// given up, and another new file gets one try.
 		f.Log.Error("the disk failed while "+f.Path+" was written, trying once more", "cause", disk.Cause(err))
 		err = f.writeOnce(next)
 	}
 	return f.Refuse(err)
 }
 
-// Prepare finds out whether what prevented a write has ended.
+// Prepare finds out whether the cause of an earlier failure has ended.
 func (f *File) Prepare() error {
 	if !f.CanWrite() {
 		f.probe()
@@ -58,11 +58,11 @@ func (f *File) writeOnce(next Content) error {
 		return err
 	}
 
-	// The file, or its directory, does not allow a replacement. It may allow a write.
+	// The file or the directory does not allow a replacement, but perhaps a write.
 	f.mode = InPlace
 	again := f.writeInPlace(next)
 	if !disk.IsAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
-		if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, which is busy for a moment
+		if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, busy for a moment
 			f.usual = usual
 			f.busySince = f.Now()
 		}
