@@ -243,8 +243,8 @@ func (c *commit) confirm(kvs []*mvccpb.KeyValue) (int64, error) {
 	return h.rev, errConflict
 }
 
-// transact performs a transaction that reads the head if a condition does not hold. It
-// repeats the call while no node has received it.
+// transact performs a transaction that reads the head if a condition does not hold. The
+// call is repeated while no node has received the transaction.
 func (s *Store) transact(
 	ctx context.Context, limit time.Duration, conditions []clientv3.Cmp, then []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {
@@ -256,7 +256,7 @@ func (s *Store) transact(
 		if err == nil || !isUnsent(err) || try == 4 || ctx.Err() != nil {
 			return r.Txn(), err
 		}
-		time.Sleep(time.Duration(try) * repeatAfter)
+		time.Sleep(repeatAfter)
 	}
 }
 

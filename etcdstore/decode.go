@@ -102,8 +102,8 @@ func (d *step) read(prefix string, kv *mvccpb.KeyValue, isDelete bool) error {
 	return nil
 }
 
-// add adds a key and its value, nil if the key was deleted. It reports whether the key
-// belongs to a database.
+// add adds a key and the value, nil for a deleted key. It reports whether a database has
+// such keys.
 func (d *step) add(key string, value []byte, rev int64) bool {
 	if key == rulesKey {
 		d.batch.Rules = append([]byte{}, value...)
@@ -119,11 +119,7 @@ func (d *step) add(key string, value []byte, rev int64) bool {
 		d.fields = append(d.fields, p)
 		return true
 	}
-	records := d.records[collection]
-	if len(records) == cap(records) {
-		records = slices.Grow(records, 2*len(records)) // append alone copies large slices too often
-	}
-	d.records[collection] = append(records, p)
+	d.records[collection] = append(d.records[collection], p)
 	return true
 }
 

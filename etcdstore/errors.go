@@ -67,19 +67,13 @@ var connectionAdvice = []struct{ part, advice string }{
 	{"does not look like a TLS handshake", "the node does not use TLS: the URL must begin with etcd://"},
 	{"signed by unknown authority", "name the authority of etcd's certificates: --etcd-cacert FILE"},
 	{"failed to verify", "the certificate of the node is not valid for this host at this time"},
-	{"remote error: tls: certificate required", needCertificate},
-	{"remote error: tls: bad certificate", needCertificate},
-	{"remote error: tls: unknown certificate authority", needCertificate},
-	{"remote error: tls: ", "the node refuses the certificate: --etcd-cert FILE --etcd-key FILE"},
+	{"remote error: tls: ", "the node requires a valid certificate of an authority that it trusts: " +
+		"--etcd-cert FILE --etcd-key FILE"},
 	{"server preface: EOF", needTLS},
 	{"server preface: http2: ", needTLS},
 }
 
-const (
-	needCertificate = "the node requires a certificate of an authority that it trusts: " +
-		"--etcd-cert FILE --etcd-key FILE"
-	needTLS = "is this a node of etcd, and does it use TLS? Then the URL must begin with etcds://"
-)
+const needTLS = "is this a node of etcd, and does it use TLS? Then the URL must begin with etcds://"
 
 // Advice returns what the user can do, or "" if a later connection may succeed.
 func (e *ConnectionError) Advice() string {
@@ -112,8 +106,8 @@ func isRefused(err error) bool {
 	return false
 }
 
-// isUnsent reports whether no node acted on a call. A node without a leader refuses calls
-// before it reads them.
+// isUnsent reports whether no node acted on a call. A node without a leader refuses
+// each call unread.
 func isUnsent(err error) bool {
 	if errors.Is(err, errUnsent) || errors.Is(err, rpctypes.ErrNoLeader) {
 		return true

@@ -62,7 +62,7 @@ func (st *state) isNewerThan(other *state) bool {
 	return st.head.rev > other.head.rev || st.head.rev == other.head.rev && st.asOf > other.asOf
 }
 
-// loadAll loads all keys at one revision. It returns the contents and the new state.
+// loadAll loads all keys at one revision, and returns the contents and the new state.
 func (s *Store) loadAll(ctx context.Context) (storage.Batch, *state, error) {
 	d := newStep()
 	d.batch.Rules = []byte{}
@@ -120,10 +120,9 @@ func (d *step) contents(prefix string, st *state) (storage.Batch, error) {
 		}
 		records := d.records[f.name]
 		places := st.fields[f.name].places
-		hasDuplicates := len(places) < len(records)
 		c.Elements = make([]storage.Element, len(records))
 		for i, r := range records {
-			if hasDuplicates && places[r.name] != r.at {
+			if places[r.name] != r.at {
 				key := prefix + recordKey(f.name, r.at, r.name)
 				return b, broken("the key %s has the id of another record: delete one of them with etcdctl del", key)
 			}
@@ -148,7 +147,7 @@ func (s *Store) newScan(o ...clientv3.OpOption) *scan {
 	return &scan{Store: s, options: o, from: s.prefix, limit: firstPage}
 }
 
-// each calls f for each key, while it reads the next page.
+// each calls f for each key. Meanwhile the next page is read.
 func (s *scan) each(ctx context.Context, f func(key string, kv *mvccpb.KeyValue) error) error {
 	var next *clientv3.GetResponse
 	var err error

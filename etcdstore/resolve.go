@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -24,7 +23,7 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 	empty := c.nextHead(c.base)
 	empty.Commit = "empty." + empty.Commit // so that the batch is not marked as Own
 	then := []clientv3.Op{c.putHead(empty.encode())}
-	for pause := repeatAfter; ; pause = min(2*pause, time.Second) {
+	for {
 		r, err := c.transact(ctx, readTime, c.isLatest(c.base), then)
 		if err == nil && r.Succeeded {
 			c.stats.resolved.Add(1)
@@ -40,7 +39,7 @@ func (c *commit) resolve(ctx context.Context, cause error) (int64, error) {
 		if isRefused(err) {
 			return 0, c.unsure(cause, err)
 		}
-		sleep(ctx, pause)
+		sleep(ctx, repeatAfter)
 		if ctx.Err() != nil {
 			return 0, c.unsure(cause, err)
 		}

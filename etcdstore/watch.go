@@ -13,7 +13,7 @@ import (
 )
 
 // maxMissed is the maximum number of missed commits that a follower reads one by one.
-// After more, it loads the contents: etcd sends up to 1,000 revisions in one response, of
+// After more, a load is cheaper: etcd sends up to 1,000 revisions in one response, of
 // up to a megabyte each.
 const maxMissed = 64
 
@@ -137,11 +137,8 @@ func (f *follower) staleError() error {
 	if time.Since(f.fresh) <= staleAfter || time.Since(f.started) <= staleAfter {
 		return nil
 	}
-	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.lastError, errLagging)}
+	return &storage.AwayError{Since: f.fresh, Err: cmp.Or(f.lastError, errors.New("the watch lags behind"))}
 }
-
-// errLagging is the cause of a stale state while the cluster answers.
-var errLagging = errors.New("the watch lags behind")
 
 // prepare prepares a watch, and reports whether the watch can start. After many missed
 // commits it loads the contents, which needs less memory.
