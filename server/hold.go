@@ -15,16 +15,16 @@ type simulation struct {
 	stubs   simulate.Stubs // set at run time, outside of sessions
 	holds   holds
 	waiting atomic.Int32
-	changes atomic.Uint64 // of rules and holds, and of what waits for a review
+	changes atomic.Uint64 // number of changes of stubs, holds and reviews
 }
 
-// changed tells the clients of a database that its rules or holds have changed.
+// changed tells the clients of a database that stubs or holds have changed.
 func (s *simulation) changed(db *database.DB) {
 	s.changes.Add(1)
 	db.Wake()
 }
 
-// A held request waits until it is released.
+// A held request waits for its release.
 type held struct {
 	Name    string    `json:"name"`
 	Method  string    `json:"method"`
@@ -32,20 +32,20 @@ type held struct {
 	Since   time.Time `json:"since"`
 	Session string    `json:"session,omitempty"`
 
-	session  *session      // nil if there is none
-	released chan struct{} // closed when it may go on
+	session  *session      // nil: none
+	released chan struct{} // closed to release the request
 }
 
-// holds are the requests that are held, in the order of their arrival.
+// holds has the held requests in the order of arrival.
 type holds struct {
 	mu      sync.Mutex
 	list    []*held
-	arrived chan struct{} // closed when the next one arrives; nil if nobody waits for it
+	arrived chan struct{} // closed when the next request arrives; nil if nobody waits
 }
 
-// release lets the requests of a session that are held under a name go on. It
-// returns how many there were, and if there was none a channel that is closed when
-// the next request is held.
+// release releases the requests of a session held under a name, and returns the number of these
+// requests. If there are none, release also returns a channel that is closed when the next request
+// is held.
 func (l *holds) release(session, name string) (released int, arrived <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -46,10 +46,14 @@ func (req *request) serve(choices []*route) error {
 	err := req.unescape()
 	if err == nil {
 		err = req.settle(func() (err error) {
-			if route, err = req.choose(choices); err == nil && method != http.MethodOptions && route.handler(method) == nil {
-				err = req.notAllowed(route)
+			route, err = req.choose(choices)
+			if err != nil {
+				return err
 			}
-			return err
+			if method != http.MethodOptions && route.handler(method) == nil {
+				return req.notAllowed(route)
+			}
+			return nil
 		})
 	}
 	if err != nil {

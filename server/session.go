@@ -11,65 +11,73 @@ import (
 	"pickup/server/simulate"
 )
 
-// A session is a fork of the database under a name. A request that names one
-// works on the fork instead of the database.
+// A session is a named fork of the database. A request with the name of a session works on the
+// fork instead of the database.
 //
-// A session that is kept waits for a person, who looks at what an agent has changed in it,
-// and commits it. It does not end by being idle while it has changes, and forks the
-// database again while it has none.
+// A kept session waits for a person, who reviews the changes of an agent and commits them. A kept
+// session with changes never ends because of idleness. A kept session without changes forks the
+// database again when the database changes.
 type session struct {
 	name   string
 	db     *database.DB
 	made   time.Time
-	ended  chan struct{} // closed when it ends
-	commit sync.Mutex    // held while its changes are committed
+	ended  chan struct{} // closed at the end of the session
+	commit sync.Mutex    // locked during a commit
 	stubs  *simulate.Stubs
-	idle   *time.Timer // runs while no request uses it
+	idle   *time.Timer // runs while no request uses the session
 
-	requests int       // guarded by sessions.mu; those in progress, streams among them
-	used     time.Time // guarded by sessions.mu; when the latest of them began or ended
+	requests int       // guarded by sessions.mu; number in progress, with streams
+	used     time.Time // guarded by sessions.mu; time of the latest start or end of a request
 
-	kept  bool        // guarded by sessions.mu; it waits for a person
-	since storage.Rev // of the database, when the session began
-	told  edges       // guarded by sessions.mu; what the clients of the database know
+	kept      bool        // guarded by sessions.mu; see above
+	since     storage.Rev // of the database, at the start of the session
+	announced edges       // guarded by sessions.mu; known to the clients of the database
 
-	counted edges // guarded by sessions.mu; between which there are count changes
-	count   int   // guarded by sessions.mu
+	countedBetween edges // guarded by sessions.mu; the edges of count
+	count          int   // guarded by sessions.mu; number of uncommitted changes
 }
 
-// edges are the revisions of a session between which its changes are.
+// edges are the revisions before and after the changes of a session.
 type edges struct{ baseline, now storage.Rev }
 
 func (x *session) edges() edges { return edges{x.db.Baseline().Rev(), x.db.Snapshot().Rev()} }
 
-// changesLocked returns how many changes of the session are not committed. Until the next
-// one it knows the number. The caller has sessions.mu.
+// changesLocked returns the number of uncommitted changes. It caches the number until the next
+// change. The caller has sessions.mu.
 func (x *session) changesLocked() int {
-	if at := x.edges(); x.counted != at {
-		x.counted, x.count = at, len(x.db.Baseline().Changes(x.db.Snapshot()))
+	if at := x.edges(); x.countedBetween != at {
+		x.countedBetween = at
+		x.count = len(x.db.Baseline().Changes(x.db.Snapshot()))
 	}
 	return x.count
 }
 
-// sessions are the sessions of a server. What is not guarded by mu is set before the first.
+// sessions has the sessions of a server. The fields above mu never change.
 type sessions struct {
-	db      *database.DB // which they fork
-	max     int          // how many there may be
+	db      *database.DB // forked by the sessions
+	max     int          // maximum number of sessions
 	idle    time.Duration
-	memory  int64  // bytes of changed values that all together may hold
-	changed func() // tells the clients of db that what waits for a review has changed
+	memory  int64  // maximum bytes of changed values in all sessions
+	changed func() // tells the clients of db that the reviews have changed
 	metrics *Metrics
 
 	mu     sync.Mutex
 	byName map[string]*session // guarded by mu
 }
 
-// makeLocked begins a session. The caller has sessions.mu.
+// makeLocked starts a session. The caller has sessions.mu.
 func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
 	if len(s.byName) >= s.max {
 		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
-	x := &session{name: name, made: time.Now(), used: time.Now(), ended: make(chan struct{}), stubs: new(simulate.Stubs), since: s.db.Snapshot().Rev()}
+	x := &session{
+		name:  name,
+		made:  time.Now(),
+		used:  time.Now(),
+		ended: make(chan struct{}),
+		stubs: new(simulate.Stubs),
+		since: s.db.Snapshot().Rev(),
+	}
 	x.db = s.db.Fork(from, s.admit)
 	x.idle = time.AfterFunc(s.idle, func() {
 		s.mu.Lock()
@@ -87,8 +95,8 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 	return x, nil
 }
 
-// endLocked ends a session, unless it has ended before. Its streams end,
-// and what its requests still do is lost. The caller has sessions.mu.
+// endLocked ends a session, unless the session has ended before. The streams end, and writes of
+// requests in progress are lost. The caller has sessions.mu.
 func (s *sessions) endLocked(x *session) {
 	if s.byName[x.name] != x {
 		return
@@ -102,20 +110,20 @@ func (s *sessions) endLocked(x *session) {
 	}
 }
 
-// holdLocked keeps a session from being idle until leave. The caller has sessions.mu.
-func (x *session) holdLocked() {
+// enterLocked adds a request to a session. The caller has sessions.mu, and must call leave.
+func (x *session) enterLocked() {
 	x.requests++
 	x.used = time.Now()
 	x.idle.Stop()
 }
 
-// leave ends what holdLocked has begun.
+// leave removes a request from a session.
 func (s *sessions) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Tell the clients of the database, and of the session, if a kept one has changed.
-	if at := x.edges(); x.kept && at != x.told {
-		x.told = at
+	// Tell the clients of the database, and of the session, that a kept session has changed.
+	if at := x.edges(); x.kept && at != x.announced {
+		x.announced = at
 		s.changed()
 		x.db.Wake()
 	}
@@ -126,24 +134,26 @@ func (s *sessions) leave(x *session) {
 	}
 }
 
-// admit refuses a write that adds more bytes to a session if all sessions would hold too much.
+// admit refuses a write that adds bytes to a session if all sessions together would use too much
+// memory.
 func (s *sessions) admit(more int) error {
-	held := int64(more)
+	used := int64(more)
 	s.mu.Lock()
 	for _, x := range s.byName {
-		held += int64(x.db.PinnedBytes())
+		used += int64(x.db.PinnedBytes())
 	}
 	s.mu.Unlock()
-	if held > s.memory {
+	if used > s.memory {
 		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
 	}
 	return nil
 }
 
-// keepLocked makes a session one that is kept. The caller has sessions.mu.
+// keepLocked makes a session a kept session. The caller has sessions.mu.
 func (s *sessions) keepLocked(x *session) {
 	if !x.kept {
-		x.kept, x.told = true, x.edges()
+		x.kept = true
+		x.announced = x.edges()
 		s.changed()
 	}
 }

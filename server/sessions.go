@@ -24,11 +24,11 @@ import (
 type sessionState struct {
 	Name  string    `json:"name"`
 	Rev   string    `json:"rev"`
-	At    time.Time `json:"at"` // when it began
+	At    time.Time `json:"at"` // start
 	Used  time.Time `json:"used"`
-	Bytes int       `json:"bytes"` // of changes that it holds
+	Bytes int       `json:"bytes"` // of changed values
 
-	Changes int  `json:"changes"` // that are not committed
+	Changes int  `json:"changes"` // uncommitted
 	Kept    bool `json:"kept"`
 }
 
@@ -49,13 +49,13 @@ func (s *sessions) list() []sessionState {
 	return list
 }
 
-// A review is a session with changes that wait for a person.
+// A review is a kept session with changes.
 type review struct {
 	Name    string `json:"name"`
 	Changes int    `json:"changes"`
 }
 
-// reviews returns the sessions with changes that wait for a person.
+// reviews returns the kept sessions with changes.
 func (s *sessions) reviews() (list []review) {
 	for _, x := range s.list() {
 		if x.Kept && x.Changes > 0 {
@@ -68,7 +68,7 @@ func (s *sessions) reviews() (list []review) {
 // listSessions serves GET /_/sessions.
 func (req *request) listSessions() error { return req.sendValue(req.sessions.list()) }
 
-// ofSession returns a handler of a session that exists, which it does not make.
+// ofSession returns a handler for a session. The handler does not create missing sessions.
 func ofSession(handle func(*request, *session) error) handler {
 	return func(req *request) error {
 		name := req.Param("name")
@@ -88,9 +88,8 @@ func ofSession(handle func(*request, *session) error) handler {
 	}
 }
 
-// putSession serves PUT /_/sessions/NAME: it begins a session, in place of the one of that
-// name. One that is kept stays as it is, and so does one that is to be kept, unless the body
-// says from what to begin.
+// putSession serves PUT /_/sessions/NAME: it starts a session, and ends an earlier session of that
+// name. Without "from" in the body, an earlier session stays if it is kept or becomes kept.
 func (req *request) putSession() error {
 	name := req.Param("name")
 	if err := req.checkSessionName(name); err != nil {
@@ -109,7 +108,8 @@ func (req *request) putSession() error {
 	keep, discard := body["keep"].Kind() == 't', body["discard"].Kind() == 't'
 	snap := req.db.Snapshot()
 	if from != "" && from != "now" {
-		if snap, err = req.stateNamed(from); err != nil {
+		snap, err = req.stateNamed(from)
+		if err != nil {
 			return err
 		}
 	}
@@ -118,10 +118,12 @@ func (req *request) putSession() error {
 	x := req.sessions.byName[name]
 	if x != nil {
 		status = http.StatusOK
-		switch n := x.changesLocked(); {
-		case from == "" && (keep || x.kept): // it stays as it is
+		n := x.changesLocked()
+		switch {
+		case from == "" && (keep || x.kept): // the session stays
 		case x.kept && n > 0 && !discard:
-			err = problem.New(http.StatusConflict, fmt.Sprintf(`The session %s has %s. Send "discard": true to drop them.`, name, spell.Count(n, "uncommitted change")))
+			const detail = `The session %s has %s. Send "discard": true to drop them.`
+			err = problem.New(http.StatusConflict, fmt.Sprintf(detail, name, spell.Count(n, "uncommitted change")))
 		default:
 			req.sessions.endLocked(x)
 			x = nil
@@ -227,16 +229,16 @@ func (req *request) readTake() (database.Take, error) {
 	return take, nil
 }
 
-// enterSession makes the request one of the session that it names, if any. The
-// session is made if it does not exist. own reports whether the resource is one that
-// sessions have.
+// enterSession adds the request to the named session, if any. It creates a missing session. own
+// reports whether sessions have the resource.
 func (req *request) enterSession(own bool) error {
 	name, named, err := req.sessionName()
-	switch {
-	case err != nil || !named:
+	if err != nil || !named {
 		return err
-	case !own:
-		return problem.New(http.StatusBadRequest, "This resource belongs to the server and not to a session. Send the request without "+sessionHeader+".")
+	}
+	if !own {
+		return problem.New(http.StatusBadRequest, "This resource belongs to the server and not to a session. "+
+			"Send the request without "+sessionHeader+".")
 	}
 	s := &req.sessions
 	s.mu.Lock()
@@ -249,7 +251,8 @@ func (req *request) enterSession(own bool) error {
 		if !req.mayWrite(req.Request) {
 			return problem.New(http.StatusForbidden, "Pages from other origins may not start a session. --cors-origin allows an origin.")
 		}
-		if x, err = req.sessions.makeLocked(name, req.db.Snapshot()); err != nil {
+		x, err = s.makeLocked(name, req.db.Snapshot())
+		if err != nil {
 			return err
 		}
 		req.Header(newSessionHeader, "1")
@@ -260,9 +263,9 @@ func (req *request) enterSession(own bool) error {
 	return nil
 }
 
-// findSessionLocked returns the session with this name, nil if it does not exist. A kept one
-// without changes begins again if the database has changed since, unless requests other
-// than streams use it. The caller has sessions.mu.
+// findSessionLocked returns the session with this name, nil if there is none. It restarts a kept
+// session without changes if the database has changed and only streams use the session. The caller
+// has sessions.mu.
 func (req *request) findSessionLocked(name string) (*session, error) {
 	s, now := &req.sessions, req.db.Snapshot()
 	x := s.byName[name]
@@ -276,23 +279,26 @@ func (req *request) findSessionLocked(name string) (*session, error) {
 	if busy > 0 {
 		return x, nil
 	}
-	x.kept = false // its end is not an event
+	x.kept = false // the end is not an event
 	s.endLocked(x)
 	again, err := s.makeLocked(name, now)
 	if err == nil {
-		again.kept, again.told, again.stubs = true, again.edges(), x.stubs
+		again.kept = true
+		again.announced = again.edges()
+		again.stubs = x.stubs
 	}
 	return again, err
 }
 
-// sessionName returns the session that the request names, in the header, by the
-// path, or both.
+// sessionName returns the session named in the header, in the path, or in both.
 func (req *request) sessionName() (name string, named bool, err error) {
 	names := req.Request.Header[sessionHeader]
 	if inPath := strings.TrimPrefix(req.sessionPath, sessionPrefix); inPath != "" {
 		if len(names) == 1 && names[0] != inPath {
-			return "", false, problem.New(http.StatusBadRequest, fmt.Sprintf("The path names the session %q, and %s another one.", httpx.Clip(inPath), sessionHeader))
-		} else if len(names) == 0 {
+			const detail = "The path names the session %q, and %s another session."
+			return "", false, problem.New(http.StatusBadRequest, fmt.Sprintf(detail, httpx.Clip(inPath), sessionHeader))
+		}
+		if len(names) == 0 {
 			names = []string{inPath}
 		}
 	}
@@ -305,7 +311,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 	return names[0], true, req.checkSessionName(names[0])
 }
 
-// checkSessionName returns an error unless there may be a session of that name.
+// checkSessionName returns an error unless a session may have the name.
 func (req *request) checkSessionName(name string) error {
 	switch {
 	case req.MaxSessions < 0:
@@ -316,8 +322,8 @@ func (req *request) checkSessionName(name string) error {
 	return nil
 }
 
-// enterLocked makes the request one of a session until it ends. The caller has sessions.mu.
+// enterLocked adds the request to a session until the request ends. The caller has sessions.mu.
 func (req *request) enterLocked(x *session) {
 	req.session = x
-	x.holdLocked()
+	x.enterLocked()
 }

@@ -16,11 +16,11 @@ import (
 	"pickup/server/internal/problem"
 )
 
-const maxWaiting = 1024 // requests that are delayed or held
+const maxWaiting = 1024 // delayed and held requests
 
-// wait waits for the given time, or until done is closed. It returns an error if the
-// client goes, the session ends, the server stops, or too many requests wait. x is
-// nil outside of sessions. The time of the request begins again afterwards.
+// wait waits for the given time, or until done is closed. It returns an error if the client
+// disconnects, the session ends, the server stops, or too many requests wait. x is nil outside of
+// sessions. wait restarts the timeouts of the request.
 func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *session) error {
 	if s.simulation.waiting.Add(1) > maxWaiting {
 		s.simulation.waiting.Add(-1)
@@ -31,13 +31,13 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	if x != nil {
 		ended = x.ended
 		s.sessions.mu.Lock()
-		x.holdLocked()
+		x.enterLocked()
 		s.sessions.mu.Unlock()
 		defer s.sessions.leave(x)
 	}
 	readAhead(c.Request)
 	control := http.NewResponseController(unwrapped(c.Writer))
-	_ = control.SetReadDeadline(time.Time{}) // tests have writers without
+	_ = control.SetReadDeadline(time.Time{}) // not supported by some writers of tests
 	_ = control.SetWriteDeadline(time.Time{})
 	over := time.NewTimer(d)
 	defer over.Stop()
@@ -62,22 +62,21 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 	return nil
 }
 
-// readAhead reads a small body into memory. Only when a body has been read to its end
-// does net/http notice that the client goes.
+// readAhead reads a small body into memory, because net/http notices a disconnection only after
+// the end of the body.
 func readAhead(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > freeOfBudget {
 		return
 	}
-	text, _ := io.ReadAll(io.LimitReader(r.Body, freeOfBudget)) // what follows has the error
+	text, _ := io.ReadAll(io.LimitReader(r.Body, freeOfBudget)) // r.Body returns the error again
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 }
 
-// cut ends the connection without an answer, or without the rest of it. With reset
-// the client gets a TCP reset if the protocol is HTTP/1; on HTTP/2 the stream is
-// reset in any case.
+// cut ends the connection without the response, or without the rest of the response. With reset
+// an HTTP/1 client receives a TCP reset. HTTP/2 streams are always reset.
 func cut(c *gin.Context, reset bool) {
 	if h, ok := unwrapped(c.Writer).(http.Hijacker); ok && reset {
 		if conn, _, err := h.Hijack(); err == nil {
@@ -86,29 +85,29 @@ func cut(c *gin.Context, reset bool) {
 				lower = t.NetConn()
 			}
 			if t, ok := lower.(*net.TCPConn); ok {
-				_ = t.SetLinger(0) // or else it is closed as usual
+				_ = t.SetLinger(0) // causes a reset
 			}
-			lower.Close() // nobody is left to tell
+			lower.Close()
 		}
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// A truncatingWriter discards an answer. Of a stream it sends what comes first, and then
-// fails, so that the stream ends in the middle.
+// A truncatingWriter discards a response. It sends the first events of a stream, and then fails,
+// so that the stream ends in the middle.
 type truncatingWriter struct {
 	gin.ResponseWriter
-	begun bool // what comes first of a stream has been sent
+	started bool // the first events of a stream were sent
 }
 
-var errLost = errors.New("the answer is lost")
+var errTruncated = errors.New("the response is truncated")
 
 func (w *truncatingWriter) Write(b []byte) (int, error) {
-	switch {
-	case w.Header().Get("Content-Type") != httpx.StreamType:
+	if w.Header().Get("Content-Type") != httpx.StreamType {
 		return len(b), nil
-	case w.begun:
-		return 0, errLost
+	}
+	if w.started {
+		return 0, errTruncated
 	}
 	return w.ResponseWriter.Write(b)
 }
@@ -117,9 +116,9 @@ func (w *truncatingWriter) WriteHeaderNow() {}
 
 // FlushError is for http.ResponseController, like Unwrap.
 func (w *truncatingWriter) FlushError() error {
-	w.begun = true
+	w.started = true
 	return http.NewResponseController(w.Unwrap()).Flush()
 }
 
-// Unwrap returns the writer that has the connection.
+// Unwrap returns the writer of the connection.
 func (w *truncatingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
