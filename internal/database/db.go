@@ -19,26 +19,26 @@ import (
 
 // Options configure a DB. The zero value is a database without rules.
 type Options struct {
-	Schema *schema.Schema // the rules; nil: none; a SharedStore has its own instead
-	Log    *slog.Logger   // nil: no log
+	Schema *schema.Schema // the rules, or nil; a SharedStore keeps rules itself
+	Log    *slog.Logger   // nil disables the log
 
-	// IDMember is the field that carries a record's id if the schema has no
-	// x-id-field; "" is "id".
+	// IDMember is the field with the id of a record if the schema has no
+	// x-id-field; "" selects "id".
 	IDMember string
 
-	// KeySuffix is what follows the singular of a collection in the fields that refer
-	// to its records; "" is "Id".
+	// KeySuffix follows the singular of a collection in the names of fields that refer
+	// to records of the collection; "" selects "Id".
 	KeySuffix string
 
-	// IDs is the kind of new ids if the schema has no x-id; "" is AutoIDs.
+	// IDs is the kind of new ids if the schema has no x-id; "" selects AutoIDs.
 	IDs schema.IDKind
 
-	// Start is the time at which the clock begins that gives x-now, the times in UUIDs
-	// and Revision.Time. The zero value selects the clock of the system.
+	// Start is the first time of the clock for x-now, the times in UUIDs and
+	// Revision.Time. The zero value selects the clock of the system.
 	Start time.Time
 
-	// Seed makes random ids repeat in each database with the same seed. nil: they
-	// are random. With Start, UUIDs repeat too: they all have that time.
+	// Seed makes random ids repeat in each database with the same seed. nil selects
+	// random ids. With Start, UUIDs repeat, too: all UUIDs have that time.
 	Seed *uint64
 }
 
@@ -51,7 +51,7 @@ const (
 // Its methods may be called from several goroutines at once.
 type DB struct {
 	store   storage.Store
-	shared  storage.SharedStore // store, if others use it too; otherwise nil
+	shared  storage.SharedStore // the store, if shared; otherwise nil
 	latest  latest
 	log     *slog.Logger
 	run     string // see Run
@@ -66,31 +66,37 @@ type DB struct {
 	namedSnapshots
 
 	mu    sync.Mutex
-	queue []*update // guarded by mu; those that wait
+	queue []*update // guarded by mu; waiting updates
 
 	lead    chan struct{} // has an element while a caller, the leader, commits a group
-	callers int           // of the last group, and those who came meanwhile; only the leader uses it
-	took    time.Duration // how long the last commit took; only the leader uses it
-	ended   time.Time     // when it ended; only the leader uses it
+	callers int           // used by the leader; the size of the last group, and of the queue after the commit
+	took    time.Duration // used by the leader; the duration of the last commit
+	ended   time.Time     // used by the leader; the end of the last commit
 	write   sync.Mutex    // held to change now
 }
 
-// An update is one call of Update.
+// An update is a call of Update.
 type update struct {
 	fn      func(*Tx) error
 	request string
 	done    chan struct{} // closed after the fields below are set
 	result  *Snapshot
 	err     error
-	crash   any // what fn panicked with
+	crash   any // the value of a panic of fn
 
-	changes bool // whether fn has changed something, in the latest run
+	changes bool // whether the latest run of fn has changed something
 }
 
 // Open loads a database. Contents that break a rule of the schema are not an error.
 func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
-	db := &DB{store: s, log: o.Log, run: rand.Text()[:6], clock: newClock(o.Start, o.Seed), lead: make(chan struct{}, 1)}
-	db.latest.asking = make(chan struct{}, 1)
+	db := &DB{
+		store:  s,
+		latest: latest{asking: make(chan struct{}, 1)},
+		log:    o.Log,
+		run:    rand.Text()[:6],
+		clock:  newClock(o.Start, o.Seed),
+		lead:   make(chan struct{}, 1),
+	}
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
@@ -99,7 +105,7 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	if db.shared != nil {
 		conv.schema = nil
 	}
-	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id" is right, the default of every store
+	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id", the default of every store, is right
 		if err := s.KeyBy(conv.IDMember); err != nil {
 			return nil, err
 		}
@@ -150,7 +156,8 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 	replaced := db.history.replacedSize() // before the state, or a little less than there
 	now := db.Snapshot()
 	if len(others) >= maxSnapshots {
-		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w", maxSnapshots, ErrMemory)
+		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w",
+			maxSnapshots, ErrMemory)
 	}
 	if pinnedBytes(others, replaced) > maxPinned {
 		return nil, fmt.Errorf("the snapshots hold more than %d MiB of values that have been replaced; "+
@@ -166,17 +173,17 @@ func (db *DB) Schema() *schema.Schema {
 	return db.Snapshot().Schema()
 }
 
-// Update changes the database. It returns when the change is durable, visible
-// and in the history, with the first snapshot that has it. The snapshot's Rev
-// is the revision of the change. In a shared store it also has the other changes of
-// that revision.
+// Update changes the database. It returns when the change is durable, visible and in the
+// history, with the first snapshot that has the change. The Rev of the snapshot is the
+// revision of the change. In a shared store, the snapshot also has other changes of that
+// revision.
 //
-// Calls that setRevision during a commit wait and are then committed together. Each fn
-// sees the changes of those before it. If fn returns an error, it changes nothing,
-// and Update returns that error. fn may run several times, on different states, in
-// another goroutine: it must have no effect but on its Tx and its results.
+// Calls that arrive during a commit wait and are then committed together. Each fn
+// sees the changes of earlier calls. If fn returns an error, Update changes nothing and
+// returns that error. Update may run fn several times, on different states, in another
+// goroutine: fn must only change its Tx and its results.
 //
-// ctx ends the wait only: a commit that has begun is finished.
+// The end of ctx only ends the wait: a commit that has started is finished.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
 	request, _ := ctx.Value(requestKey{}).(string)
 	u := &update{fn: fn, request: request, done: make(chan struct{})}
@@ -199,11 +206,11 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 }
 
 // await returns when u is done, and commits the queue while nobody else does. If ctx ends
-// first and u has not begun, await removes it from the queue and returns an error.
+// first and u has not started, await removes u from the queue and returns an error.
 func (db *DB) await(ctx context.Context, u *update) error {
 	for canceled := ctx.Done(); ; {
 		select {
-		case <-u.done: // rather than the queue of others
+		case <-u.done: // rather than commit the queue of others
 			return nil
 		default:
 		}
@@ -241,12 +248,13 @@ func (db *DB) commitQueue(ctx context.Context) {
 	db.mu.Unlock()
 
 	start := time.Now()
-	n, ran := len(group), false
+	n := len(group)
+	ran := false
 	defer func() {
 		if p := recover(); p != nil {
 			db.log.Error("a commit panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
-		if !ran { // a panic or runtime.Goexit: nobody may wait for ever
+		if !ran { // after a panic or runtime.Goexit: nobody may wait for ever
 			fail(group, fmt.Errorf("the commit was not finished: %w", storage.ErrUnsure))
 		}
 		db.ended = time.Now()
@@ -266,11 +274,11 @@ func (db *DB) commitQueue(ctx context.Context) {
 	ran = true
 }
 
-// awaitCallers waits a moment for the callers of the last group, who have their answers now and
-// may write again. Otherwise they and the callers who came during the commit would be two
-// groups that take turns, and each update would cost twice as many commits. It waits until
-// there are as many updates as there were callers, at most until half of the time of the
-// last commit has passed since then, and not at all if the store is fast.
+// awaitCallers waits a moment for the callers of the last group, who may write again now.
+// Otherwise the callers of the last group, and callers who came during the commit, would be two
+// groups that take turns, and each update would take twice as many commits. awaitCallers waits
+// until the queue has as many updates as there were callers, but at most for half of the time of
+// the last commit, and not at all if the store is fast.
 func (db *DB) awaitCallers() {
 	runtime.Gosched()
 	most := min(db.took/2, 40*time.Millisecond) // the commit may have waited for somebody's edit
@@ -285,9 +293,9 @@ func (db *DB) awaitCallers() {
 	}
 }
 
-// commit makes the changes of a group durable, then visible, and then reports them
-// to followers. It returns how many updates it has finished; the others wait for the next
-// commit. Its caller wakes the updates last.
+// commit makes the changes of a group durable, then visible, and then reports the changes to
+// followers. It returns the number of finished updates. The other updates wait for the next
+// commit. The caller of commit wakes the updates last.
 func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 	var err error
 	if db.shared != nil {
@@ -295,8 +303,10 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 	} else {
 		n, err = len(group), db.commitOwn(ctx, group)
 	}
+	mayWorkAlone := errors.Is(err, storage.ErrTooLarge) ||
+		db.shared == nil && (errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrBroken))
 	switch {
-	case n > 1 && (errors.Is(err, storage.ErrTooLarge) || db.shared == nil && (errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrBroken))): // each may be possible alone
+	case n > 1 && mayWorkAlone:
 		half := n / 2
 		n = db.commit(ctx, group[:half])
 		if n == half {
@@ -310,9 +320,9 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 	return n
 }
 
-// commitOwn commits a group to a store that is not shared. The store is asked also if an
-// update succeeds without changes: what makes them needless must hold at some moment
-// since the group was formed.
+// commitOwn commits a group to a store that is not shared. It also asks the store if an update
+// succeeds without changes: the state that makes changes needless must have been the latest at
+// some moment since the group was formed.
 func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 	db.write.Lock()
 	defer db.write.Unlock()
@@ -328,7 +338,7 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 		rev, err := db.store.Commit(ctx, base.rev, storageChanges(steps)...)
 		switch {
 		case err == nil:
-			for i := range steps { // each has a revision of its own if the store counted them
+			for i := range steps { // with different revisions if the store has numbered the steps
 				steps[i].rev = rev - min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
 			}
 			db.publish(steps)
@@ -350,25 +360,32 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 	}
 }
 
-const retryAfter = 20 * time.Millisecond // from one look at an edit that waits to the next
+// retryAfter is the time between two commits while an edit of the file is pending.
+const retryAfter = 20 * time.Millisecond
 
-// errOvertaken is the error of a group that others have been faster than all the time.
+// errOvertaken is the error of a group if others were faster for maxRetry.
 var errOvertaken = fmt.Errorf("others keep changing the database: %w", storage.ErrBusy)
 
-// publish makes steps, which are durable, visible, and reports them to followers. The
-// caller holds db.write.
+// publish makes durable steps visible and reports the changes to followers. The caller holds
+// db.write.
 func (db *DB) publish(steps []step) {
 	if len(steps) == 0 {
 		return
 	}
-	now, revisions := db.clock.now(), make([]*Revision, len(steps))
+	now := db.clock.now()
+	revisions := make([]*Revision, len(steps))
 	differences := make([]*difference, len(steps))
 	for i, s := range steps {
 		s.tx.snap.setRevision(s.rev)
 		d := s.base.difference(s.tx.snap)
 		r := d.revision(s.base, s.tx.snap, false)
-		r.Time, r.Origin, r.Request, r.Session, r.Undoes = now, FromAPI, s.request, s.tx.session, s.tx.undoes
-		revisions[i], differences[i] = r, d
+		r.Time = now
+		r.Origin = FromAPI
+		r.Request = s.request
+		r.Session = s.tx.session
+		r.Undoes = s.tx.undoes
+		revisions[i] = r
+		differences[i] = d
 	}
 	last := steps[len(steps)-1].tx.snap
 	if db.now.Load().rev >= last.rev { // Follow was faster
@@ -384,12 +401,12 @@ func (db *DB) publish(steps []step) {
 	db.history.publish(revisions...)
 }
 
-// A step is the prepared change of one update of a group.
+// A step is the prepared change of an update in a group.
 type step struct {
 	base    *Snapshot
 	tx      *Tx
 	request string
-	rev     storage.Rev // set when it is durable
+	rev     storage.Rev // set when the step is durable
 }
 
 // storageChanges returns the changes of each step for Store.Commit.
@@ -397,14 +414,15 @@ func storageChanges(steps []step) [][]storage.Change {
 	updates := make([][]storage.Change, len(steps))
 	for i, s := range steps {
 		for _, ch := range s.tx.changes {
-			updates[i] = append(updates[i], storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After, Next: ch.next})
+			change := storage.Change{Collection: ch.Collection, ID: ch.ID, Value: ch.After, Next: ch.next}
+			updates[i] = append(updates[i], change)
 		}
 	}
 	return updates
 }
 
-// stage runs each function of a group on the result of those before it, and
-// returns the steps that change something.
+// stage runs each function of a group on the result of the functions before, and returns
+// the steps that change something.
 func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	next := base
 	for _, u := range group {
@@ -420,11 +438,13 @@ func (db *DB) stage(base *Snapshot, group []*update) (steps []step) {
 	return steps
 }
 
-// prepare runs the function of an update on base, and keeps a panic for the goroutine
+// prepare runs the function of an update on base, and records a panic for the goroutine
 // that called Update.
 func (db *DB) prepare(u *update, base *Snapshot) (tx *Tx) {
 	tx = db.newTx(base)
-	u.err, u.crash, u.result = nil, nil, nil
+	u.err = nil
+	u.crash = nil
+	u.result = nil
 	defer func() {
 		if p := recover(); p != nil {
 			u.crash = p
@@ -437,7 +457,7 @@ func (db *DB) prepare(u *update, base *Snapshot) (tx *Tx) {
 	return tx
 }
 
-// run runs fn, and then checks what only the whole transaction can satisfy.
+// run runs fn, and then checks the references of the whole transaction.
 func (tx *Tx) run(fn func(*Tx) error) error {
 	if err := fn(tx); err != nil {
 		return err
@@ -447,11 +467,13 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 
 func (db *DB) newTx(base *Snapshot) *Tx {
 	tx := newTx(base)
-	tx.history, tx.edits, tx.clock = db.history, &db.edits, db.clock
+	tx.history = db.history
+	tx.edits = &db.edits
+	tx.clock = db.clock
 	return tx
 }
 
-// fail sets err for the updates of a group that have no error of their own.
+// fail sets err for the updates of a group that have no error.
 func fail(group []*update, err error) {
 	for _, u := range group {
 		if u.err == nil {
@@ -471,8 +493,8 @@ func (db *DB) failAll(group []*update, err error) {
 	}
 }
 
-// IDMembers returns a function that returns the field with the ids of a collection in
-// a database with these options, as a Store needs it before the database is open.
+// IDMembers returns a function for a Store that is not open as a database yet. The function
+// returns the field with the ids of a collection in a database with these options.
 func IDMembers(o Options) func(collection string) string {
 	return o.conventions().IDMember
 }

@@ -303,7 +303,7 @@ func (s *hookStore) Commit(ctx context.Context, base storage.Rev, updates ...[]s
 	return s.Store.Commit(ctx, base, updates...)
 }
 
-// TestGroupCommit blocks a commit. The updates that setRevision meanwhile are committed
+// TestGroupCommit blocks a commit. The updates that arrive meanwhile are committed
 // together, each with its own result.
 func TestGroupCommit(t *testing.T) { synctest.Test(t, testGroupCommit) }
 

@@ -19,16 +19,17 @@
 // # Where to begin
 //
 //   - record.go, index.go, indexes.go, collection.go and snapshot.go have the state, which knows
-//     nothing of how it came about; conventions.go the rules and settings of a state,
+//     nothing of its origin; conventions.go the rules and settings of a state,
 //     ids.go new ids, and clock.go the time and random ids;
 //   - revision.go has one change and the only comparison of two states; batch.go leads from
 //     one state to the next by what a store yields;
-//   - tx.go, references.go and patch.go have the writes; merge.go applies the changes
-//     between two states and judges them, for an undo, a reset, a commit of a session and a
+//   - tx.go, references.go and patch.go have the writes; merge.go applies and validates the
+//     changes between two states, for an undo, a reset, a commit of a session and a
 //     patch of the database; undo.go has the ways back; errors.go what a write is refused
 //     with;
-//   - find.go has the reads, selection.go finds records, and embed.go has answers; unknown.go decides that a name in
-//     a query is unknown; relate.go has the relations between collections;
+//   - find.go has the reads, selection.go finds records by index, and embed.go has results;
+//     unknown.go decides that a name in a query is unknown; relate.go has the relations between
+//     collections;
 //   - history.go keeps the latest revisions, and named.go other states under names; edits.go
 //     notices the writes that an edit by hand undoes, and keeps the states before the latest
 //     edits;
@@ -42,7 +43,7 @@
 //
 // A read uses the current snapshot and never touches the store.
 //
-// A write is a function that [DB.Update] runs on a [Tx]. Calls that setRevision during a
+// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive during a
 // commit wait for it and then share one [storage.Store.Commit], led by one of
 // them. Each has a revision of its own. Then, always in this order:
 //

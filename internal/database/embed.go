@@ -1,7 +1,6 @@
 package database
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,15 +10,15 @@ import (
 	"pickup/internal/storage"
 )
 
-// maxEmbedded is the maximum number of embedded bytes in one answer. Levels
-// multiply, so their number is not limited.
+// maxEmbedded is the maximum number of embedded bytes in a response. The number of levels does not
+// matter: levels multiply.
 const maxEmbedded = 128 << 20
 
-// An embedder embeds related records into the records of one answer.
+// An embedder embeds related records into the records of a response.
 type embedder struct {
 	snap  *Snapshot
-	known map[embedded]*relation // nil if it is not a relation
-	size  int                    // bytes so far
+	known map[embedded]*relation // relations by name, nil if a name is not a relation
+	size  int                    // embedded bytes so far
 }
 
 type embedded struct {
@@ -44,8 +43,8 @@ func (b *embedder) relation(collection string, e *query.Embed) *relation {
 	return rel
 }
 
-// append appends a value of the collection with the embedded records, which replace a field of
-// their name or follow the last one. The error is a *query.Error.
+// append appends a value of the collection with the embedded records. Embedded records replace a
+// field of the same name or follow the last field. The error is a *query.Error.
 func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embeds []*query.Embed) ([]byte, error) {
 	if len(embeds) == 0 || v.Kind() != '{' {
 		return append(dst, v...), nil
@@ -64,19 +63,22 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 		var found bool
 		var err error
 		dst, found, err = b.related(dst, *rel, v, e)
-		switch {
-		case err != nil:
+		if err != nil {
 			return dst, err
-		case !found:
+		}
+		if !found {
 			dst = dst[:mark]
 			continue
 		}
 		b.size += len(dst) - mark
 		if b.size > maxEmbedded {
-			return dst, &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("an answer holds at most %d MiB of embedded records: ask for a page", maxEmbedded>>20)}
+			return dst, query.Errorf(e.Parameter, "an answer holds at most %d MiB of embedded records: ask for a page",
+				maxEmbedded>>20)
 		}
 		if _, has := rawjson.Member(v, e.Name); has {
-			merged := rawjson.MergeMembers(slices.Concat(dst[start:mark], []byte("}")), slices.Concat([]byte("{"), dst[name:], []byte("}")))
+			own := slices.Concat(dst[start:mark], []byte("}"))
+			added := slices.Concat([]byte("{"), dst[name:], []byte("}"))
+			merged := rawjson.MergeMembers(own, added)
 			dst = append(dst[:start], merged[:len(merged)-1]...)
 		}
 	}
@@ -111,18 +113,18 @@ func (b *embedder) related(dst []byte, rel relation, v jsontext.Value, e *query.
 	return append(dst, ']'), true, nil
 }
 
-// A Result is the answer to a query of one snapshot.
+// A Result is the result of a query of a snapshot.
 type Result struct {
-	Records []*Record // of the page, in the query's order
+	Records []*Record // the page, in the order of the query
 	query.Window
 
 	snap  *Snapshot
 	query *query.Query
 }
 
-// AppendJSON appends the body of the answer: an array of records, or in the
-// Envelope dialect an object with the array in "data". The error is a
-// *query.Error: too much is embedded.
+// AppendJSON appends the body of the response: an array of records or, in the Envelope
+// dialect, an object with the array in "data". The error is a *query.Error if too much is
+// embedded.
 func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 	if r.Dialect == query.Envelope {
 		dst = r.AppendEnvelope(dst)
@@ -148,8 +150,8 @@ func (r *Result) AppendJSON(dst []byte) (_ []byte, err error) {
 	return dst, nil
 }
 
-// AppendRecord appends one record with the relations that q embeds, reduced to
-// its _fields. The error is a *query.Error: too much is embedded.
+// AppendRecord appends a record with the relations that q embeds, reduced to the fields that
+// q selects. The error is a *query.Error if too much is embedded.
 func (s *Snapshot) AppendRecord(dst []byte, q *query.Query, v jsontext.Value) ([]byte, error) {
 	return (&embedder{snap: s}).appendRecord(dst, q, v)
 }

@@ -92,7 +92,9 @@ func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return placed(&FaultError{Kind: kind, Faults: faults}, func(f schema.Fault) schema.Fault { return renamed(f, sent) })
+	return placed(&FaultError{Kind: kind, Faults: faults}, func(f schema.Fault) schema.Fault {
+		return renamed(f, sent)
+	})
 }
 
 // renamed returns a fault with a pointer that has the names that were sent: sent has

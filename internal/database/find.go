@@ -11,7 +11,7 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Run returns the answer to q. The error wraps ErrNotFound if there is no such
+// Run returns the result of q. The error wraps ErrNotFound if there is no such
 // collection, or is a *query.Error if the query would take too long.
 func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 	c, err := s.array(q.Collection)
@@ -93,13 +93,13 @@ func (s *Snapshot) Where(q *query.Query, where jsontext.Value) (*query.Query, er
 	return q.Where(names{s, q.Collection}, where)
 }
 
-// Under returns q limited to the records that refer to the record of parent with
-// that id by their ForeignKey.
+// Under returns q limited to the records that refer, by the ForeignKey, to the record of
+// parent with that id.
 func (s *Snapshot) Under(q *query.Query, parent, id string) *query.Query {
 	return q.Referring(s.ForeignKey(q.Collection, parent), id)
 }
 
-// matcher returns a matcher for one run of q on s.
+// matcher returns a matcher for a single run of q on s.
 func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	b := &embedder{snap: s}
 	return q.Matcher(func(v jsontext.Value) (jsontext.Value, error) {
@@ -107,12 +107,12 @@ func (s *Snapshot) matcher(q *query.Query) *query.Matcher {
 	})
 }
 
-// sort returns the first n records in q's order.
+// sort returns the first n records in the order of q.
 func (s *Snapshot) sort(q *query.Query, records []*Record, n int) ([]*Record, error) {
 	return query.Sort(s.matcher(q), records, func(r *Record) jsontext.Value { return r.Value }, n)
 }
 
-// A ValueCount is a value and the number of records that have it.
+// A ValueCount is a value and the number of records with the value.
 type ValueCount struct {
 	Value jsontext.Value `json:"value"`
 	Count int            `json:"count"`
@@ -120,62 +120,26 @@ type ValueCount struct {
 
 // Limits of Values.
 const (
-	maxDifferent = 100_000 // values that are counted; others that follow are left out
-	longestValue = 256     // bytes of a value that is counted
+	maxDifferent = 100_000 // counted values; later values are left out
+	longestValue = 256     // bytes of a counted value
 )
 
-// Values returns the most frequent values of a field, up to limit: the first ones of
-// the file if they are equally frequent. name is the name of the field as in a filter, or
-// a JSON Pointer. An array has the values of its elements, and an object none; values
-// that a filter cannot tell apart are the same. With a search, only values that contain
-// it are counted, without regard to case.
+// Values returns the most frequent values of a field, up to limit. Of equally frequent values,
+// the first values of the file come first. The name is the name of the field as in a filter, or a
+// JSON Pointer. An array has the values of its elements, and an object has no values. Values are
+// the same if a filter cannot tell them apart. With a search, only values that contain the text
+// are counted, without regard to case.
 //
 // The error wraps storage.ErrNotFound if there is no such collection, or is a
-// *query.Error if no record has the field and the schema does not name it.
+// *query.Error if no record has the field and the schema does not name the field.
 func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCount, error) {
 	c, err := s.array(collection)
 	if err != nil {
 		return nil, err
 	}
-	type entry struct {
-		ValueCount
-		last *Record // that has it
-	}
-	var (
-		path    = query.PathOf(names{s, collection}, name)
-		entries []entry
-		byKey   = make(map[string]int)
-		wanted  = query.AppendFolded(nil, []byte(search))
-		folded  []byte
-		found   bool
-	)
-	count := func(r *Record, v jsontext.Value) {
-		if k := v.Kind(); k == '{' || k == '[' || len(v) > longestValue {
-			return
-		}
-		if len(wanted) > 0 {
-			text := []byte(v)
-			if v.Kind() == '"' {
-				text = rawjson.UnquoteBytes(v)
-			}
-			folded = query.AppendFolded(folded[:0], text)
-			if !bytes.Contains(folded, wanted) {
-				return
-			}
-		}
-		key := query.EqualityKeys(v)[0]
-		i, ok := byKey[key]
-		if !ok {
-			i = len(entries)
-			if i == maxDifferent {
-				return
-			}
-			byKey[key], entries = i, append(entries, entry{ValueCount: ValueCount{Value: v}})
-		}
-		if e := &entries[i]; e.last != r {
-			e.Count, e.last = e.Count+1, r
-		}
-	}
+	path := query.PathOf(names{s, collection}, name)
+	counter := valueCounter{byKey: make(map[string]int), wanted: query.AppendFolded(nil, []byte(search))}
+	found := false
 	for _, r := range c.records.All() {
 		v, ok := path.Find(r.Value)
 		if !ok {
@@ -183,20 +147,68 @@ func (s *Snapshot) Values(collection, name, search string, limit int) ([]ValueCo
 		}
 		found = true
 		if v.Kind() != '[' {
-			count(r, v)
+			counter.count(r, v)
 			continue
 		}
 		for e := range rawjson.Elements(v) {
-			count(r, e)
+			counter.count(r, e)
 		}
 	}
 	if !found && !s.schema.Member(collection).Knows(path) {
 		return nil, s.noMember(collection, query.Named{Parameter: name, Name: name, Path: path})
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.Count, a.Count) })
+	entries := counter.entries
+	slices.SortStableFunc(entries, func(a, b countedValue) int { return cmp.Compare(b.Count, a.Count) })
 	values := make([]ValueCount, min(limit, len(entries)))
 	for i := range values {
 		values[i] = entries[i].ValueCount
 	}
 	return values, nil
+}
+
+// A valueCounter counts the records that have a value.
+type valueCounter struct {
+	entries []countedValue
+	byKey   map[string]int // indexes of entries, by equality key
+	wanted  []byte         // the folded text that values must contain
+	folded  []byte         // scratch
+}
+
+type countedValue struct {
+	ValueCount
+	last *Record // the last record with the value
+}
+
+// count counts a value of a record.
+func (n *valueCounter) count(r *Record, v jsontext.Value) {
+	if k := v.Kind(); k == '{' || k == '[' || len(v) > longestValue || !n.wants(v) {
+		return
+	}
+	key := query.EqualityKeys(v)[0]
+	i, ok := n.byKey[key]
+	if !ok {
+		i = len(n.entries)
+		if i == maxDifferent {
+			return
+		}
+		n.byKey[key] = i
+		n.entries = append(n.entries, countedValue{ValueCount: ValueCount{Value: v}})
+	}
+	if e := &n.entries[i]; e.last != r {
+		e.Count++
+		e.last = r
+	}
+}
+
+// wants reports whether a scalar contains the wanted text.
+func (n *valueCounter) wants(v jsontext.Value) bool {
+	if len(n.wanted) == 0 {
+		return true
+	}
+	text := []byte(v)
+	if v.Kind() == '"' {
+		text = rawjson.UnquoteBytes(v)
+	}
+	n.folded = query.AppendFolded(n.folded[:0], text)
+	return bytes.Contains(n.folded, n.wanted)
 }

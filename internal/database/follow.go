@@ -13,9 +13,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// Follow applies external edits of the store until ctx is done. One goroutine of
-// the program calls it; without it the database sees such edits only when it
-// writes. It returns ctx's error, or another one if the store ends first.
+// Follow applies external edits of the store until ctx is done. A single goroutine of the
+// program must call Follow; otherwise the database sees such edits only when writing. Follow
+// returns the error of ctx, or another error if the store ends first.
 func (db *DB) Follow(ctx context.Context) error {
 	db.following.Store(true)
 	defer db.following.Store(false)
@@ -33,8 +33,8 @@ func (db *DB) Follow(ctx context.Context) error {
 	return errors.New("the store reports no more changes")
 }
 
-// follow applies one batch of Watch. It returns broken, why some of the store cannot be
-// read, or another error.
+// follow applies a batch of Watch. It returns broken, the reason why a part of the store cannot
+// be read, or another error.
 func (db *DB) follow(ctx context.Context, b storage.Batch, broken error) error {
 	if b.Own {
 		release, err := db.awaitCommit(ctx, b.Rev)
@@ -68,14 +68,15 @@ func (db *DB) reload(ctx context.Context) error {
 	return db.apply(b)
 }
 
-// apply shows a batch of the store, unless it is older than what is shown. The
+// apply makes a batch of the store visible, unless the batch is older than the current state. The
 // caller holds db.write.
 func (db *DB) apply(b storage.Batch) (err error) {
 	base := db.now.Load()
 	if b.Rev <= base.rev {
 		return nil
 	}
-	next, d := (*Snapshot)(nil), (*difference)(nil)
+	var next *Snapshot
+	var d *difference
 	switch {
 	case db.shared != nil && !b.Reset:
 		if b.After != base.rev || b.Rules != nil && !bytes.Equal(b.Rules, base.stored.text) {
@@ -100,11 +101,12 @@ func (db *DB) apply(b storage.Batch) (err error) {
 	return err
 }
 
-// publishEdit makes next visible, to which an external edit has led, and wakes the followers.
-// b is the batch that the store yielded. The caller holds db.write.
+// publishEdit publishes next, the snapshot after an external edit. The store has yielded the batch
+// b. The caller holds db.write.
 func (db *DB) publishEdit(base, next *Snapshot, d *difference, b storage.Batch) {
 	r := d.revision(base, next, db.shared == nil || b.Reset)
-	r.Time, r.Origin = db.clock.now(), FromFile
+	r.Time = db.clock.now()
+	r.Origin = FromFile
 	if db.shared != nil {
 		r.Origin = FromElsewhere
 	}
@@ -114,7 +116,8 @@ func (db *DB) publishEdit(base, next *Snapshot, d *difference, b storage.Batch) 
 		db.edits.settle(d.changes, next, replaced+r.size, db.log)
 	}
 	db.now.Store(next)
-	if db.shared == nil || next.stored != base.stored || b.Edited > db.Baseline().rev { // not a write of another replica
+	isReplicaWrite := db.shared != nil && next.stored == base.stored && b.Edited <= db.Baseline().rev
+	if !isReplicaWrite {
 		db.baseline.Store(next)
 	}
 	db.history.publish(r)
@@ -172,24 +175,25 @@ func (db *DB) Since(rev storage.Rev) (revisions []*Revision, ok bool, more <-cha
 }
 
 // Shown reports whether rev is the revision of a state that this DB has shown, as far
-// as the history goes back. One of another replica may have been passed over, and one
-// that the store has lost is the state of nobody.
+// as the history goes back. A DB may skip revisions of other replicas, and does not show
+// revisions that the store has lost.
 func (db *DB) Shown(rev storage.Rev) bool {
 	h := db.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, found := slices.BinarySearchFunc(h.revisions, rev, func(r *Revision, rev storage.Rev) int { return cmp.Compare(r.Rev, rev) })
+	byRev := func(r *Revision, rev storage.Rev) int { return cmp.Compare(r.Rev, rev) }
+	_, found := slices.BinarySearchFunc(h.revisions, rev, byRev)
 	return found || rev == h.from || rev == db.Snapshot().rev
 }
 
-// History returns all revisions that are kept, oldest first.
+// History returns all retained revisions, oldest first.
 func (db *DB) History() []*Revision {
 	return db.history.list()
 }
 
-// Run returns a random identifier of this DB. Revisions are unique only within it:
-// after a restart the same number is another state. If the store is shared, Run is
-// the name of the database in it, the same for all who use it.
+// Run returns a random identifier of this DB. Revisions are unique only within a Run: after
+// a restart the same number is another state. If the store is shared, Run is the name of the
+// database in the store, the same for all users.
 func (db *DB) Run() string {
 	return db.run
 }
@@ -203,32 +207,34 @@ func (db *DB) Err() error {
 	return cmp.Or(db.history.err, db.Snapshot().unusable())
 }
 
-// setErr sets Err. If the store is shared, it also logs when the error begins and ends:
-// others log what they find out about their files.
+// setErr sets Err. If the store is shared, setErr also logs when the error starts and ends. Other
+// stores log errors themselves.
 func (db *DB) setErr(err error) {
-	switch before := db.history.setErr(err); {
-	case db.shared == nil || (err == nil) == (before == nil):
-	case err != nil:
+	before := db.history.setErr(err)
+	if db.shared == nil || (err == nil) == (before == nil) {
+		return
+	}
+	if err != nil {
 		db.log.Error("the cluster cannot be followed", "error", err)
-	default:
+	} else {
 		db.log.Info("the cluster can be followed again", "revision", db.Snapshot().rev)
 	}
 }
 
-// Wake wakes the followers although there is no new revision: something else that they
-// report has changed.
+// Wake wakes the followers without a new revision, because something else that followers report
+// has changed.
 func (db *DB) Wake() {
 	db.history.wake()
 }
 
-// Edits returns the edits by hand that have undone acknowledged writes and are kept,
-// oldest first, unless that was put back or dismissed.
+// Edits returns the retained edits by hand that have undone acknowledged writes, oldest first. It
+// leaves out edits that were restored or dismissed.
 func (db *DB) Edits() []Edit {
 	return db.edits.open()
 }
 
-// DismissEdit removes an edit from Edits, and reports whether it was there. It can
-// still be undone while it is kept.
+// DismissEdit removes an edit from Edits, and reports whether the edit was there. A dismissed edit
+// can still be undone while it is retained.
 func (db *DB) DismissEdit(rev storage.Rev) bool {
 	dismissed := db.edits.dismiss(rev)
 	if dismissed {

@@ -94,7 +94,9 @@ func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {
 func (x *indexes) drop() {
 	if x.mu.TryLock() {
 		defer x.mu.Unlock()
-		x.byKey, x.names, x.building = nil, nil, nil
+		x.byKey = nil
+		x.names = nil
+		x.building = nil
 	}
 }
 

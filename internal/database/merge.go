@@ -13,19 +13,21 @@ import (
 
 // A location is where a request has the value of an element.
 type location struct {
-	names     []string // the fields that it sends; nil: all
+	names     []string // the fields in the request; nil for all
 	translate func(schema.Fault) schema.Fault
 }
 
-// validateChanges returns what is wrong with changes that the Tx has made to base, and handles the
-// records that refer to deleted ones. The values of elements without a location are not checked.
+// validateChanges returns what is wrong with changes that the Tx has made to base, and handles
+// references to deleted records. It does not check the values of elements without a location.
 func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Change) (location, bool)) error {
 	var faults, taken []schema.Fault
 	var gone []element
 	for i := 0; i < len(changes); i++ {
 		ch := changes[i]
-		c, old, rules, at := tx.snap.byName[ch.Collection], base.byName[ch.Collection], tx.snap.schema.Member(ch.Collection), ch.element()
-		if ch.ID == "" { // its records are judged one by one
+		c := tx.snap.byName[ch.Collection]
+		old := base.byName[ch.Collection]
+		rules := tx.snap.schema.Member(ch.Collection)
+		if ch.ID == "" { // validate the records of the collection
 			for _, r := range old.recordList() {
 				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
 			}
@@ -34,7 +36,7 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 			}
 		} else if ch.After == nil {
 			if c.valueAt(ch.ID) == nil {
-				gone = append(gone, at)
+				gone = append(gone, ch.element())
 			}
 			continue
 		}
@@ -64,7 +66,7 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 				before = old.valueAt(ch.ID)
 			}
 			tx.translate = s.translate
-			tx.refer(at, before, nil)
+			tx.refer(ch.element(), before, nil)
 			tx.translate = nil
 		}
 	}
@@ -74,8 +76,8 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 	return tx.cascade(gone)
 }
 
-// changedMembers returns the fields that a change sets, nil if it is not from
-// one object to another.
+// changedMembers returns the fields that a change from an object to an object sets. It returns nil
+// for other changes.
 func changedMembers(ch Change) []string {
 	if ch.Before.Kind() != '{' || ch.After.Kind() != '{' {
 		return nil

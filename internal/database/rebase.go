@@ -11,28 +11,29 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Take says which side counts where a fork and the database have changed the same.
+// A Take selects a side where a fork and the database have changed the same element.
 type Take string
 
 // The values of Take.
 const (
-	TakeNeither  Take = "" // it is a conflict
+	TakeNeither  Take = "" // report a conflict
 	TakeFork     Take = "session"
 	TakeDatabase Take = "database"
 )
 
-// Rebase makes the changes that lead from base to fork, where base is the state with which a
-// fork of the database began, and returns what it has changed. It skips changes that the
-// database has already.
+// Rebase makes the changes from base to fork, where base is the state with which a fork of the
+// database started, and returns the changes to the database. Changes that the database already
+// has are skipped.
 //
-// A record or an object that both sides have changed is merged by field, at every depth. A
-// record that one side has deleted, and an array whose elements have no ids, are in conflict
-// as a whole. take decides conflicts. All changes are validated again, merged records as a whole.
+// Rebase merges a record or an object that both sides have changed by field, at every depth. A
+// record that a side has deleted, and an array whose elements have no ids, are in conflict
+// as a whole. The argument take decides conflicts. All changes are validated again, merged records
+// as a whole.
 //
-// The error is a *ConflictError if both sides changed the same and take is TakeNeither, or if
-// the rules delete, with a record that the fork has deleted, one that the database has changed
-// or added and take is not TakeFork. It is a *FaultError, whose pointers begin with the paths of
-// records, if the rules do not allow the changes. Then the caller must drop tx.
+// The error is a *ConflictError if both sides changed the same element and take is TakeNeither,
+// or if the fork has deleted a record, so that the rules delete a record that the database has
+// changed or added, and take is not TakeFork. The error is a *FaultError, whose pointers start with
+// the paths of records, if the rules do not allow the changes. Then the caller must drop tx.
 func (tx *Tx) Rebase(base, fork *Snapshot, take Take) ([]Change, error) {
 	tx.mustBeLast = true
 	was := tx.snap.fork()
@@ -65,8 +66,8 @@ type rebasing struct {
 
 	changes  []Change         // to elements as fork has them, or to merged records
 	objects  []Change         // to merged objects
-	merged   map[element]bool // that both sides have changed
-	kept     []element        // that stay as the database has them
+	merged   map[element]bool // elements that both sides have changed
+	stay     []element        // elements that stay as the database has them
 	conflict ConflictError
 }
 
@@ -124,7 +125,7 @@ func (a *rebasing) element(at element, rekeyed bool) {
 	}
 	switch a.take {
 	case TakeDatabase:
-		a.kept = append(a.kept, at)
+		a.stay = append(a.stay, at)
 	case TakeFork:
 		if isGone { // it comes back as the fork has it
 			ch.ID = ""
@@ -134,7 +135,7 @@ func (a *rebasing) element(at element, rekeyed bool) {
 		if rekeyed {
 			a.conflict.Detail = "A new schema has changed the ids of a collection. Nothing was stored."
 		}
-		a.conflict.Changed = append(a.conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+		a.conflict.add(at)
 	}
 }
 
@@ -160,7 +161,7 @@ func (a *rebasing) merge(ch Change, was, mine jsontext.Value) {
 	}
 }
 
-// location returns where faults of a change are, and which fields are judged.
+// location returns the location of a change, and whether to validate the change.
 func (a *rebasing) location(ch Change) (location, bool) {
 	at := ch.element()
 	translate := func(f schema.Fault) schema.Fault {
@@ -173,21 +174,21 @@ func (a *rebasing) location(ch Change) (location, bool) {
 	return location{changedMembers(ch), translate}, true
 }
 
-// checkRelated returns an error if the rules have deleted what the database has changed or
-// added, together with a record that the fork has deleted. made lists the changes to was.
+// checkRelated returns an error if the rules have deleted a record that the database has changed
+// or added, because the fork has deleted another record. The changes to was are made.
 func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
-	conflict := &ConflictError{Detail: "The rules delete what the database has changed with a record that the session deletes. " +
-		"Nothing was stored."}
-	for _, at := range a.kept {
+	conflict := &ConflictError{Detail: "The rules delete what the database has changed " +
+		"with a record that the session deletes. Nothing was stored."}
+	for _, at := range a.stay {
 		if !bytes.Equal(was.valueAt(at), a.tx.snap.valueAt(at)) {
-			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+			conflict.add(at)
 		}
 	}
 	for _, ch := range made {
 		at := ch.element()
 		byFork := a.base.valueAt(at) != nil && a.fork.valueAt(at) == nil
 		if ch.Op == Deleted && !byFork && a.take != TakeFork {
-			conflict.Changed = append(conflict.Changed, Conflict{Collection: at.collection, ID: at.id})
+			conflict.add(at)
 		}
 	}
 	if conflict.Changed == nil {
@@ -199,10 +200,12 @@ func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 // maxMerged is the depth from which mergeFields takes objects as they are.
 const maxMerged = 32
 
-// mergeFields returns the object now with the changes that lead from base to mine, and the
-// names of the fields that both have changed: these are as take says, or stay as they are.
+// mergeFields returns the object now with the changes from base to mine, and the names of the
+// fields that both sides have changed. Such a field gets the value of the side that take selects,
+// or stays as in now.
 func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, both []string) {
-	was, is := membersOf(base), membersOf(now)
+	was := membersOf(base)
+	is := membersOf(now)
 	out := []byte("{")
 	add := func(quoted, mine jsontext.Value) {
 		name := rawjson.Unquote(quoted)

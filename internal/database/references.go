@@ -59,7 +59,7 @@ func holdsReference(record jsontext.Value, member, id string) bool {
 	return query.RefersTo(v, id)
 }
 
-// A dangling is a reference to a record that does not exist.
+// A dangling is a reference to a missing record.
 type dangling struct {
 	ref   schema.Reference
 	id    string
@@ -70,8 +70,8 @@ func (d dangling) detail() string {
 	return fmt.Sprintf("%s is the id of no record in %s", rawjson.Show(d.value), d.ref.Collection)
 }
 
-// unresolved yields the references of an element to records that do not exist, with
-// pointers into the element.
+// unresolved yields the references of an element to missing records, with pointers into the
+// element.
 func (s *Snapshot) unresolved(collection string, value jsontext.Value) iter.Seq2[string, dangling] {
 	return func(yield func(string, dangling) bool) {
 		for _, ref := range s.schema.Member(collection).References {
@@ -98,22 +98,21 @@ func (s *Snapshot) unresolved(collection string, value jsontext.Value) iter.Seq2
 	}
 }
 
-// maxNear is how many ids nearestIDs suggests, and maxCompared how many it looks at.
+// Limits of nearestIDs.
 const (
-	maxNear     = 3
-	maxCompared = 10000
+	maxNear     = 3     // suggested ids
+	maxCompared = 10000 // compared ids
 )
 
 // nearestIDs returns the end of a sentence with the ids of a collection that are nearest
-// to one that it does not have, except the id of the record that is refused.
+// to an unknown id, except the id of the record that is refused.
 func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	var ids []string
 	self := false
 	for r := range s.All(collection) {
-		switch {
-		case refused == element{collection, r.ID}:
+		if refused == (element{collection, r.ID}) {
 			self = true
-		case !storage.IsPositionKey(r.ID) && len(ids) < maxCompared:
+		} else if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -195,10 +194,10 @@ func (tx *Tx) cascade(gone []element) error {
 				continue
 			}
 			for _, r := range tx.snap.referring(child, ref.Member, id, true) {
-				switch {
-				case storage.IsPositionKey(r.ID):
+				if storage.IsPositionKey(r.ID) {
 					return refers(child, ref, r)
-				case ref.OnDelete == schema.SetNull:
+				}
+				if ref.OnDelete == schema.SetNull {
 					if err := tx.setNull(child, ref, r, id); err != nil {
 						return err
 					}
@@ -228,8 +227,8 @@ func (tx *Tx) restricted(gone element) error {
 	return nil
 }
 
-// references yields the references to a collection that have an on-delete, with
-// the names of the collections that have them.
+// references yields the references to a collection with an on-delete, and the names of the
+// referring collections.
 func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Reference] {
 	return func(yield func(string, schema.Reference) bool) {
 		for _, child := range slices.Sorted(slices.Values(s.schema.Members())) {
@@ -268,8 +267,8 @@ func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) 
 	return nil
 }
 
-// without returns value with null instead of id in the field called name, or
-// without the element id if that is an array.
+// without returns value with null instead of id in the field called name. In an array, it removes
+// the element id instead.
 func without(value jsontext.Value, name, id string) jsontext.Value {
 	v, _ := rawjson.Member(value, name)
 	if v.Kind() != '[' {
@@ -277,12 +276,14 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	}
 	n := &jsonpatch.Node{Text: v}
 	n.Open()
-	n.Kids = slices.DeleteFunc(n.Kids, func(kid *jsonpatch.Node) bool { return query.RefersTo(kid.Value(), id) })
+	n.Kids = slices.DeleteFunc(n.Kids, func(kid *jsonpatch.Node) bool {
+		return query.RefersTo(kid.Value(), id)
+	})
 	return rawjson.SetMember(value, name, string(n.Value()))
 }
 
-// referring returns the records of a collection, in their order, whose field called key
-// equals id, or (if lists) is an array that contains it.
+// referring returns, in order, the records of a collection whose field called key equals id. If
+// lists is set, referring also returns records with an array that contains id.
 func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 	c := s.byName[collection]
 	if !c.indexes.occurs(key) {

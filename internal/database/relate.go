@@ -16,28 +16,29 @@ import (
 // the id of one of the drivers. Ids are compared as text: 2 and "2" are the same.
 
 // ForeignKey returns the field by which the records of child refer to the records of
-// parent: the parent's Singular followed by Options.KeySuffix. If the schema has an x-ref to
-// parent on other fields only, it is the first of these by name.
+// parent: the singular of parent followed by Options.KeySuffix. If the schema has an x-ref to
+// parent on other fields only, ForeignKey returns the first of these fields by name.
 func (s *Snapshot) ForeignKey(child, parent string) string {
-	key, other := s.KeyOf(spell.Singular(parent)), ""
+	key := s.KeyOf(spell.Singular(parent))
+	other := ""
 	for _, ref := range s.schema.Member(child).References {
-		switch {
-		case ref.Member == key:
+		if ref.Member == key {
 			return key
-		case ref.Collection == parent && other == "":
+		}
+		if ref.Collection == parent && other == "" {
 			other = ref.Member
 		}
 	}
 	return cmp.Or(other, key)
 }
 
-// A relation is what a name in _embed or _expand means for the records of one
-// collection: the children that refer to a record, or the parent that it refers to.
+// A relation is the meaning of a name in _embed or _expand for the records of a
+// collection: the children that refer to a record, or the parent to which a record refers.
 type relation struct {
 	children bool
-	key      string   // the field with the id: of the children, or of the record
+	key      string   // the field with the id, of the children or of the record
 	in       []string // the collections of the related records
-	id       string   // the field of the record that its children refer to
+	id       string   // the field of the record with the id in key
 }
 
 // relation returns the relation called name of the records of a collection, and
@@ -78,9 +79,9 @@ type Relation struct {
 	Expand   string          `json:"expand,omitempty"`   // the name for _expand in From, or ""
 }
 
-// Relations returns the relations of the schema, and those that fields have by
-// their names. It looks for names in the schema and in the first records of each
-// collection, at most the given number.
+// Relations returns the relations of the schema, and the relations that fields have by
+// name. It looks for names in the schema and in the first records of each collection, at
+// most the given number.
 func (s *Snapshot) Relations(most int) (all []Relation) {
 	byKey := make(map[string]string) // collections by the field that refers to them
 	for _, c := range slices.Backward(s.list) {
@@ -110,7 +111,13 @@ func (s *Snapshot) Relations(most int) (all []Relation) {
 		}
 		for _, ref := range rules.References {
 			names[ref.Member] = false
-			all = s.appendRelation(all, Relation{From: c.name, Member: ref.Member, To: ref.Collection, List: rules.IsList(ref.Member), OnDelete: ref.OnDelete})
+			all = s.appendRelation(all, Relation{
+				From:     c.name,
+				Member:   ref.Member,
+				To:       ref.Collection,
+				List:     rules.IsList(ref.Member),
+				OnDelete: ref.OnDelete,
+			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if to, ok := byKey[name]; ok && names[name] {

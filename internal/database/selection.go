@@ -83,7 +83,8 @@ func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
 			continue
 		}
 		if list, ok := ix.find(x.records, keys, most); ok {
-			best, found, most = list, true, len(list)
+			best, found = list, true
+			most = len(list)
 		}
 	}
 	if x.records.Len() <= fewRecords {
@@ -102,7 +103,8 @@ func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
 			continue
 		}
 		if list, ok := ix.between(x.records, span, most); ok {
-			best, found, most = list, true, len(list)
+			best, found = list, true
+			most = len(list)
 		}
 	}
 	return best, found

@@ -13,13 +13,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// This file has what only databases in a storage.SharedStore need: others change
-// them too, and their rules come with the contents.
+// Only databases in a storage.SharedStore need this file: other users change such a database,
+// and the rules come with the contents.
 
-// conventions returns the conventions from b on, a batch with Reset set.
+// conventions returns the conventions in force after b, a Reset batch.
 func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
 	if b.Origin != o.stored.name {
-		return o, fmt.Errorf("%w: another database was put in the place of this one; restart the server", storage.ErrBroken)
+		return o, fmt.Errorf("%w: another database was put in the place of this one; restart the server",
+			storage.ErrBroken)
 	}
 	next := o.under(b)
 	if next.stored != o.stored && next.stored.err == nil {
@@ -30,9 +31,9 @@ func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
 	return next, nil
 }
 
-// commitShared commits updates from the beginning of a group to a shared store, and returns
-// how many. What refuses a change or makes one needless must hold at some moment since
-// the group was formed. The state to which the group has caught up did.
+// commitShared commits the first updates of a group to a shared store, and returns the number of
+// updates. A state that refuses a change, or makes a change needless, must have been the latest at
+// some moment since the group was formed. The state to which the group has caught up was.
 func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 	db.write.Lock()
 	defer db.write.Unlock()
@@ -44,10 +45,9 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 		}
 		steps, n := db.stageShared(base, group)
 		db.withoutLock(func() {
-			switch {
-			case len(steps) > 0:
+			if len(steps) > 0 {
 				rev, err = db.store.Commit(ctx, base.rev, storageChanges(steps)...)
-			case lost == 0:
+			} else if lost == 0 {
 				rev, err = db.confirm(ctx, base.rev)
 			}
 		})
@@ -69,12 +69,13 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 	}
 }
 
-// stageShared is stage for updates from the beginning of a group that can have one
-// revision, and returns how many these are. The result of each is the state after all of
-// them, so that an answer shows the state of its revision: an update that deletes what
-// an earlier one has set, or sets what one has deleted, waits.
+// stageShared is stage for the first updates of a group that can share a revision, and returns the
+// number of these updates. The result of each update is the state after all of them, so that a
+// response shows the state of its revision. An update waits if it deletes an element that an
+// earlier update has set, or sets an element that an earlier update has deleted.
 func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int) {
-	next, left := base, make(map[element]bool)
+	next := base
+	left := make(map[element]bool)
 	for last := false; n < len(group) && !last; n++ {
 		u := group[n]
 		tx := db.prepare(u, next)
@@ -99,8 +100,8 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 	return steps, n
 }
 
-// contradicts reports whether an element that the updates before tx have left is gone, or
-// one that they have deleted is there again. It looks at what tx has changed.
+// contradicts reports whether tx has deleted an element that earlier updates have set, or has set
+// an element that earlier updates have deleted.
 func (tx *Tx) contradicts(left map[element]bool) bool {
 	whole := make(map[string]bool)
 	for _, ch := range tx.changes {
@@ -118,7 +119,7 @@ func (tx *Tx) contradicts(left map[element]bool) bool {
 	return false
 }
 
-// exists reports whether there is a record or, with an empty id, a singular resource.
+// exists reports whether a record or, with an empty id, a singular resource exists.
 func (s *Snapshot) exists(at element) bool {
 	c := s.byName[at.collection]
 	if at.id == "" {
@@ -127,8 +128,8 @@ func (s *Snapshot) exists(at element) bool {
 	return c.isArray() && c.valueAt(at.id) != nil
 }
 
-// withoutLock runs f without db.write if the store is shared: f may wait for a network,
-// and what others write is shown meanwhile. The caller holds db.write.
+// withoutLock runs f without db.write if the store is shared: f may wait for a network, and
+// meanwhile others' writes become visible. The caller holds db.write.
 func (db *DB) withoutLock(f func()) {
 	if db.shared != nil {
 		db.write.Unlock()
@@ -141,25 +142,27 @@ func (db *DB) withoutLock(f func()) {
 // ErrConflict unless it is rev, which is shown.
 func (db *DB) confirm(ctx context.Context, rev storage.Rev) (latest storage.Rev, err error) {
 	latest, err = db.shared.Latest(ctx)
-	switch {
-	case err == nil && latest > rev:
-		err = storage.ErrConflict
-	case err == nil && latest < rev:
-		err = fmt.Errorf("%w: its latest revision is %d, after it was %d", storage.ErrBroken, latest, rev)
+	if err != nil {
+		return latest, err
 	}
-	return latest, err
+	if latest > rev {
+		return latest, storage.ErrConflict
+	}
+	if latest < rev {
+		return latest, fmt.Errorf("%w: its latest revision is %d, after it was %d", storage.ErrBroken, latest, rev)
+	}
+	return latest, nil
 }
 
 const (
-	patience  = 3                    // lost races after which a group waits
-	raceDelay = 4 * time.Millisecond // for how long, at most, for each race that it has lost
-	followMax = time.Second          // how long Follow may take to show what others have written
+	patience  = 3                    // the number of lost races after which a group waits
+	raceDelay = 4 * time.Millisecond // the longest wait for each lost race
+	followMax = time.Second          // how long Follow may take to show others' writes
 )
 
-// catchUp waits until Follow shows what others have written up to a revision, or up to the
-// latest one if the revision is not known (0), when a group has lost that many races
-// before. If that takes long, or Follow does not run, it loads the contents. The caller
-// holds db.write.
+// catchUp waits until Follow shows a revision, or the latest revision if rev is 0. The group has
+// lost that many races before. If Follow takes long or does not run, catchUp loads the contents.
+// The caller holds db.write.
 func (db *DB) catchUp(ctx context.Context, rev storage.Rev, lost int) (err error) {
 	shown := false
 	db.withoutLock(func() {
@@ -182,9 +185,9 @@ func (db *DB) catchUp(ctx context.Context, rev storage.Rev, lost int) (err error
 	return db.reload(ctx)
 }
 
-// awaitCommit waits until the commit that has led to rev is shown, as Update does
-// it, or until no commit is in progress: then its outcome was not known, and Follow
-// shows it. The caller calls release when it has.
+// awaitCommit waits until Update shows the commit rev, or until no commit is in progress: then the
+// outcome of the commit was unknown, and Follow shows the commit. The caller must call release
+// after that.
 func (db *DB) awaitCommit(ctx context.Context, rev storage.Rev) (release func(), err error) {
 	for {
 		more := db.history.changed()
@@ -216,8 +219,8 @@ func (db *DB) Reach(ctx context.Context, rev storage.Rev) (*Snapshot, error) {
 	}
 }
 
-// Fresh returns a snapshot that is not older than the call, also after writes by other replicas. If
-// the store is not shared, each Snapshot is.
+// Fresh returns a snapshot that is not older than the call, also after writes by other replicas.
+// If the store is not shared, Fresh returns the current snapshot.
 func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	rev, err := db.Latest(ctx)
 	if err != nil {
@@ -226,10 +229,10 @@ func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	return db.Reach(ctx, rev)
 }
 
-// A latest is the answer of the store to a call of Latest, once for all who wait.
+// A latest is the result of a call of the store's Latest, shared by all waiting callers.
 type latest struct {
 	asking chan struct{} // has an element during a call of Latest; guards the fields below
-	began  time.Time     // of the call
+	began  time.Time     // the start of the call
 	rev    storage.Rev
 	err    error
 }
@@ -240,7 +243,8 @@ func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
 	if db.shared == nil {
 		return db.Snapshot().rev, nil
 	}
-	l, called := &db.latest, time.Now()
+	l := &db.latest
+	called := time.Now()
 	select {
 	case l.asking <- struct{}{}:
 		defer func() { <-l.asking }()
@@ -263,8 +267,8 @@ func (db *DB) Shared() bool {
 	return db.shared != nil
 }
 
-// Age returns for how long it has not been known that no one has overtaken the
-// current state, 0 if the store is not shared.
+// Age returns how long ago the current state was last known to be the latest. It returns 0 if the
+// store is not shared.
 func (db *DB) Age() time.Duration {
 	if db.shared == nil {
 		return 0
@@ -272,9 +276,10 @@ func (db *DB) Age() time.Duration {
 	return max(0, time.Since(db.shared.Fresh()))
 }
 
-// SetRules replaces the rules of a shared store, for all who use it; an empty text removes
-// them. They hold from one revision on. The error is a *schema.Error if the rules cannot be
-// used, and wraps ErrShape if the store is not shared: it then has SetSchema.
+// SetRules replaces the rules of a shared store, for all users. An empty text removes the rules.
+// The rules are in force from a single revision on. The error is a *schema.Error if the rules
+// cannot be used. It wraps ErrShape if the store is not
+// shared; use SetSchema then.
 func (db *DB) SetRules(ctx context.Context, text []byte) error {
 	if db.shared == nil {
 		return fmt.Errorf("the store does not keep the rules: %w", storage.ErrShape)
@@ -317,8 +322,8 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 	}
 }
 
-// rekeyed returns the changes that set each collection again whose ids are in
-// another field under the conventions o.
+// rekeyed returns changes that set each collection again whose ids move to another field under
+// the conventions o.
 func (s *Snapshot) rekeyed(o conventions) (changes []storage.Change) {
 	for _, c := range s.list {
 		if c.isArray() && c.ids.member != o.IDMember(c.name) {

@@ -16,8 +16,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Snapshot is the whole database at one revision. It never changes: any number of
-// goroutines may read it without a lock.
+// A Snapshot is the whole database at a revision. A Snapshot never changes: any number of
+// goroutines may read a Snapshot without a lock.
 type Snapshot struct {
 	conventions
 	rev        storage.Rev
@@ -96,8 +96,8 @@ func (s *Snapshot) Value(name string) (jsontext.Value, error) {
 	return c.value, nil
 }
 
-// All yields the records of a collection in their order, including those without
-// an id of their own. It yields none if there is no such collection.
+// All yields the records of a collection in order, including records without an id. It
+// yields nothing if there is no such collection.
 func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		if c := s.byName[collection]; c.isArray() {
@@ -110,8 +110,8 @@ func (s *Snapshot) All(collection string) iter.Seq[*Record] {
 	}
 }
 
-// Blocks yields what All yields, in blocks. With each it yields a place in which
-// package describe keeps what it has computed of the block. Snapshots share it until a
+// Blocks yields the records of a collection in blocks. With each block, Blocks yields a pointer in
+// which package describe stores a result for the block. Snapshots share the pointer until a
 // record of the block changes.
 func (s *Snapshot) Blocks(collection string) iter.Seq2[*atomic.Pointer[any], iter.Seq[*Record]] {
 	if c := s.byName[collection]; c.isArray() {
@@ -153,16 +153,19 @@ func (s *Snapshot) fork() *Snapshot {
 	return &n
 }
 
-// with replaces the collection that has c's name by c, or inserts c in front of the
-// one called next, or appends it. "$schema" is inserted at the beginning, as in files. If
-// the fields are sorted, the place depends on the name.
+// with replaces the collection that has the name of c, or inserts c in front of the collection
+// called next, or appends c. The collection "$schema" comes first, as in files. If the fields are
+// sorted, the position depends on the name.
 func (s *Snapshot) with(c *collection, next string) {
 	s.staged = true
-	switch old, after := s.byName[c.name], s.byName[next]; {
+	old := s.byName[c.name]
+	after := s.byName[next]
+	switch {
 	case old != nil:
 		s.list[slices.Index(s.list, old)] = c
 	case s.sorted:
-		i, _ := slices.BinarySearchFunc(s.list, c.name, func(o *collection, name string) int { return cmp.Compare(o.name, name) })
+		byName := func(o *collection, name string) int { return cmp.Compare(o.name, name) }
+		i, _ := slices.BinarySearchFunc(s.list, c.name, byName)
 		s.list = slices.Insert(s.list, i, c)
 	case c.name == "$schema":
 		s.list = slices.Insert(s.list, 0, c)
@@ -174,9 +177,9 @@ func (s *Snapshot) with(c *collection, next string) {
 	s.byName[c.name] = c
 }
 
-// nextOf returns the name of the first top-level field that follows the one called name
-// in the order of from and is in s too. It returns "" if there is none, or for a shared
-// store, which adds fields at the end.
+// nextOf returns the name of the first top-level field of s that follows the field called name in
+// the order of from. It returns "" if there is no such field, or for a shared store, which adds
+// fields at the end.
 func (s *Snapshot) nextOf(name string, from *Snapshot) string {
 	at := slices.IndexFunc(from.list, func(c *collection) bool { return c.name == name })
 	if s.stored != nil || at < 0 {
@@ -219,9 +222,10 @@ func (s *Snapshot) idsOf(name string) idStats {
 	return s.deletedIDs[name]
 }
 
-// setRevision sets the revision of s and of its changed collections, which are durable now.
+// setRevision sets the revision of s and of the changed collections, which are durable now.
 func (s *Snapshot) setRevision(rev storage.Rev) {
-	s.rev, s.staged = rev, false
+	s.rev = rev
+	s.staged = false
 	for _, c := range s.list {
 		if c.rev == 0 {
 			c.rev = rev
@@ -250,10 +254,9 @@ func (s *Snapshot) Tag(name string) [16]byte {
 	return tag
 }
 
-// newIDs returns the kind of a collection's new ids, which is not AutoIDs. like has the
-// counts that decide it unless a kind is configured, or the schema has a type: of the
-// collection's ids, or else of references to them. An empty collection follows the
-// records of all others together.
+// newIDs returns the kind of new ids in a collection, which is not AutoIDs. Unless a kind is
+// configured, or the schema has a type, the counts in like decide. An empty collection follows
+// the records of all other collections together.
 func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
 	kind := s.IDKind(collection)
 	if kind == schema.AutoIDs || kind == "" {
@@ -267,22 +270,22 @@ func (s *Snapshot) newIDs(collection string, like idStats) schema.IDKind {
 			like.join(c.ids)
 		}
 	}
-	switch {
-	case like.integers() < like.others:
+	if like.integers() < like.others {
 		return schema.UUIDs
-	case like.numbers > like.strings && kind != schema.TextIDs:
+	}
+	if like.numbers > like.strings && kind != schema.TextIDs {
 		return schema.NumberIDs
 	}
 	return schema.TextIDs
 }
 
-// valueAt returns the value of an element, nil if there is none.
+// valueAt returns the value of an element, or nil.
 func (s *Snapshot) valueAt(at element) jsontext.Value {
 	c := s.byName[at.collection]
-	switch {
-	case c == nil:
+	if c == nil {
 		return nil
-	case at.id != "":
+	}
+	if at.id != "" {
 		return c.valueAt(at.id)
 	}
 	return c.appendJSON(nil)

@@ -13,16 +13,16 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Tx is a change of the database in preparation. It sees its own writes; nobody
-// else sees them before they are durable. It is valid only in the function that
-// Update was given.
+// A Tx is a change of the database in preparation. A Tx sees its own writes. Nobody else
+// sees the writes before they are durable. A Tx is valid only in the function that was
+// given to Update.
 //
 // Bodies are valid JSON without duplicate names, with the client's spelling of names: the
 // pointers of a FaultError lead into the body. Returned records are as stored.
 type Tx struct {
-	snap    *Snapshot // its collections are shared with others unless in mine
+	snap    *Snapshot // the collections are shared with other snapshots unless in mine
 	mine    map[string]bool
-	changes []Change // in their order, without Op
+	changes []Change // in order, without Op
 
 	pending   []pending                       // what the end of the Tx checks
 	translate func(schema.Fault) schema.Fault // see Translate; nil: faults stay as they are
@@ -30,10 +30,10 @@ type Tx struct {
 	history    *history
 	edits      *edits
 	clock      *clock
-	time       time.Time   // that it writes, zero if it has not yet
-	undoes     storage.Rev // what it reverts, 0 if nothing
+	time       time.Time   // the time of all stamps, zero before the first stamp
+	undoes     storage.Rev // the reverted revision, or 0
 	session    string      // see From
-	mustBeLast bool        // whether no other update may follow in its commit, whose state it promises
+	mustBeLast bool        // whether no other update may follow in the commit
 	exact      bool        // whether restored values have their own order of fields
 }
 
@@ -46,17 +46,20 @@ func (tx *Tx) Snapshot() *Snapshot {
 	return tx.snap
 }
 
-// From makes tx one that commits a session, for the history.
-func (tx *Tx) From(session string) { tx.session = session }
+// From notes for the history that tx commits a session.
+func (tx *Tx) From(session string) {
+	tx.session = session
+}
 
-// IsChanged reports whether tx has made a change. An update without one makes no revision.
+// IsChanged reports whether tx has made a change. An update without changes makes no revision.
 func (tx *Tx) IsChanged() bool {
 	return len(tx.changes) > 0
 }
 
 // Repeat makes the times and the random ids that tx writes the same for each seed and time.
 func (tx *Tx) Repeat(seed uint64, now time.Time) {
-	tx.clock, tx.time = newClock(now, &seed), now
+	tx.clock = newClock(now, &seed)
+	tx.time = now
 }
 
 // array returns the collection for writing.
@@ -176,14 +179,16 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 		if v, has := rawjson.Member(value, idMember); !has {
 			value = rawjson.SetMember(value, idMember, spelled(tx.snap.newIDs(collection, c.ids), id))
 		} else if sent, _ := storage.ID(value, idMember); sent != id {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w", idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w",
+				idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
 		}
 	}
 	rules := tx.snap.schema.Member(collection)
 	if mode == CreateWithDefaults {
 		value = rules.WithDefaults(value)
 		if rawjson.Depth(value) > rawjson.MaxDepth {
-			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w", rawjson.MaxDepth, storage.ErrShape)
+			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w",
+				rawjson.MaxDepth, storage.ErrShape)
 		}
 	}
 	value, id, invalid, taken := tx.withID(collection, c.ids, value, rules.ReadOnlyID(), c.has)
@@ -200,22 +205,28 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	return tx.set(c, id, value), nil
 }
 
-// withID returns the value of a new record of a collection with its id, and what is wrong
-// with that. It makes an id of the kind in ids if the value has none, or if renew is set.
-// used reports whether a record has an id.
-func (tx *Tx) withID(collection string, ids idStats, value jsontext.Value, renew bool, used func(id string) bool) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
+// withID returns the value of a new record of a collection with the id, and what is wrong with
+// the id. It makes an id of the kind in ids if the value has no id, or if renew is set. The
+// function used reports whether a record has an id.
+func (tx *Tx) withID(
+	collection string, ids idStats, value jsontext.Value, renew bool, used func(id string) bool,
+) (_ jsontext.Value, id string, invalid, taken []schema.Fault) {
 	member := ids.member
 	given, ok := rawjson.Member(value, member)
 	if !ok || renew || given.Kind() == 'n' || string(given) == `""` {
 		value = rawjson.SetMember(value, member, ids.next(tx.snap.newIDs(collection, ids), used, tx.clock))
 	}
-	switch id, ok = storage.ID(value, member); {
-	case !ok:
-		invalid = []schema.Fault{{Pointer: rawjson.Pointer(member), Detail: "an id is a number or a string of at least one character"}}
-	case used(id):
-		taken = []schema.Fault{{Pointer: rawjson.Pointer(member), Detail: fmt.Sprintf("the id %s is taken", rawjson.Show(given))}}
+	fault := schema.Fault{Pointer: rawjson.Pointer(member)}
+	id, ok = storage.ID(value, member)
+	if !ok {
+		fault.Detail = "an id is a number or a string of at least one character"
+		return value, id, []schema.Fault{fault}, nil
 	}
-	return value, id, invalid, taken
+	if used(id) {
+		fault.Detail = fmt.Sprintf("the id %s is taken", rawjson.Show(given))
+		return value, id, nil, []schema.Fault{fault}
+	}
+	return value, id, nil, nil
 }
 
 // target returns a record or, if id is empty, a singular resource. The error wraps ErrNotFound.
@@ -232,7 +243,9 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 
 // validateAndSet replaces old by value if the fields called names keep the rules, or all fields
 // if names is nil. Setting the text that is stored already is not a change.
-func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault) (*Record, error) {
+func (tx *Tx) validateAndSet(
+	name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault,
+) (*Record, error) {
 	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
 	rules := tx.snap.schema.Member(name).ForObject()
 	if old.ID != "" {
@@ -266,8 +279,8 @@ func (tx *Tx) validateAndSet(name string, old *Record, value jsontext.Value, nam
 	return tx.set(c, old.ID, value), nil
 }
 
-// stamp returns value, which replaces old, with the times that the service writes. In one
-// Tx they are the same.
+// stamp returns value, which replaces old, with the times that the service writes. All stamps of
+// a Tx have the same time.
 func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	now := func() time.Time {
 		if tx.time.IsZero() {
@@ -278,16 +291,16 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	return tx.snap.schema.Member(name).Stamp(now, old, value)
 }
 
-// restore prepares tx to restore earlier values. In a fork, restored values get back their own
-// order of fields, so that nothing differs from before. In the database, they take the order
-// that the file has now.
+// restore prepares tx to restore earlier values. In a fork, restored values have the earlier order
+// of fields, so that nothing differs from before. In the database, restored values have the
+// present order of the file.
 func (tx *Tx) restore() {
 	tx.mustBeLast = true
 	tx.exact = tx.history.outer != nil
 }
 
-// put sets a top-level field, in the order of the one that it replaces, or adds it in
-// front of the one called next.
+// put sets a top-level field. If c replaces a field, c takes over the order of that field.
+// Otherwise c comes before the field called next.
 func (tx *Tx) put(c *collection, next string) {
 	switch old := tx.snap.byName[c.name]; {
 	case tx.exact:
@@ -319,9 +332,12 @@ func valuesOf(records []*Record) []jsontext.Value {
 
 // read returns the body without white space and escapes, with the schema's names of fields;
 // sent has the names that were sent as aliases.
-func (tx *Tx) read(collection string, body jsontext.Value) (value jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
+func (tx *Tx) read(collection string, body jsontext.Value) (
+	value jsontext.Value, sent map[string]string, faults []schema.Fault, err error,
+) {
 	if body.Kind() != '{' {
-		return nil, nil, nil, fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
+		err = fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
+		return nil, nil, nil, err
 	}
 	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Unescaped(body))
 	return value, sent, faults, nil
@@ -335,7 +351,8 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 	stored, _ := rawjson.Member(old.Value, idMember)
 	if v, has := rawjson.Member(value, idMember); has {
 		if id, _ := storage.ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: the id cannot be changed: %w", idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
+			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: the id cannot be changed: %w",
+				idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
 		}
 	}
 	return rawjson.SetMember(value, idMember, string(stored)), nil
@@ -351,7 +368,8 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 			continue
 		}
 		if r := c.uniqueHolder(name, v, id); r != nil {
-			faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))})
+			detail := fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))
+			faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: detail})
 		}
 	}
 	return faults

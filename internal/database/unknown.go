@@ -2,7 +2,6 @@ package database
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"pickup/internal/query"
@@ -13,10 +12,10 @@ import (
 // strictCost is the cost of finding a path in a record, for each byte.
 const strictCost = 8
 
-// Strict returns a *query.Error for the first unknown name in q: a field that
-// neither a record of the collection nor the schema has, or something that is not a
-// relation. NewQuery accepts such names, because without a schema the next record
-// may have them.
+// Strict returns a *query.Error for the first unknown name in q: a field that neither a
+// record of the collection nor the schema has, or a name in _embed or _expand that is not a
+// relation. NewQuery accepts unknown fields, because without a schema the next record
+// may have such a field.
 func (s *Snapshot) Strict(q *query.Query) error {
 	m := q.Matcher(nil)
 	asked := make(map[string]bool)
@@ -42,11 +41,11 @@ func (s *Snapshot) Strict(q *query.Query) error {
 	return nil
 }
 
-// CheckFilters returns a *query.Error for the first filter of q on an unknown field whose name
-// is almost that of a known field, or that of a parameter without its underscore, or a known
-// field with almost an operator. unknown lists the other unknown fields: filters on them select
-// nothing. A field is known if the schema has it, or if a record of the collection has had it
-// within the history.
+// CheckFilters returns a *query.Error for the first filter of q on an unknown field that was
+// probably meant as a known field, as a parameter (which starts with an underscore), or as a known
+// field with an operator. The list unknown has the other unknown fields, whose filters select
+// nothing. A field is known if the schema or a record of the collection has the field, or if a
+// record had the field within the history.
 func (db *DB) CheckFilters(s *Snapshot, q *query.Query) (unknown []string, err error) {
 	for _, n := range q.Named {
 		if !s.Occurs(q.Collection, n.Path[0]) {
@@ -75,8 +74,8 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 			return nil, query.UnknownOperator(parameter, operator)
 		}
 		if near != "" {
-			return nil, &query.Error{Parameter: parameter, Detail: fmt.Sprintf("no record of %s has %s; did you mean %s?",
-				q.Collection, rawjson.Shorten(name), rawjson.Shorten(near))}
+			return nil, query.Errorf(parameter, "no record of %s has %s; did you mean %s?",
+				q.Collection, rawjson.Shorten(name), rawjson.Shorten(near))
 		}
 		if len(known) > 0 {
 			unknown = append(unknown, name)
@@ -85,7 +84,7 @@ func (db *DB) checkUnknown(s *Snapshot, q *query.Query) (unknown []string, err e
 	return unknown, nil
 }
 
-// noMember returns the error that no record of a collection has what is named.
+// noMember returns the error for a field that no record of a collection has.
 func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
 	near := query.WithUnderscore(n.Name)
 	if n.Parameter != n.Name || near == "" {
@@ -95,11 +94,11 @@ func (s *Snapshot) noMember(collection string, n query.Named) *query.Error {
 	if near != "" && near != n.Path[0] {
 		meant = "; did you mean " + near + "?"
 	}
-	return &query.Error{Parameter: n.Parameter, Detail: fmt.Sprintf("no record of %s has %s%s", collection, rawjson.Shorten(n.Name), meant)}
+	return query.Errorf(n.Parameter, "no record of %s has %s%s", collection, rawjson.Shorten(n.Name), meant)
 }
 
-// has reports whether a record has a value at a path, or may have one by the
-// schema. m counts the work.
+// has reports whether a record has a value at a path, or the schema allows a value there. The
+// Matcher m counts the work.
 func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool {
 	if s.schema.Member(collection).Knows(n.Path) {
 		return true
@@ -133,8 +132,9 @@ func (s *Snapshot) knownNames(collection string) (known []string) {
 func (s *Snapshot) strictEmbed(collection string, e *query.Embed) error {
 	rel, ok := s.relation(collection, e.Name, e.Expand)
 	if !ok {
-		return &query.Error{Parameter: e.Parameter, Detail: fmt.Sprintf("%s is not a collection, and %s have no %sId that refers to one",
-			rawjson.Shorten(e.Name), collection, rawjson.Shorten(e.Name))}
+		name := rawjson.Shorten(e.Name)
+		return query.Errorf(e.Parameter, "%s is not a collection, and %s have no %sId that refers to one",
+			name, collection, name)
 	}
 	for _, in := range e.Inner {
 		i := slices.IndexFunc(rel.in, func(c string) bool { return s.strictEmbed(c, in) == nil })
