@@ -24,28 +24,28 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Finding is one thing that is wrong with a file. Its JSON is an item of
-// readyz?verbose.
+// A Finding is a fault of a file, or an edit that reverted writes of clients. readyz?verbose
+// lists findings as JSON.
 type Finding struct {
 	File       string `json:"file,omitempty"`       // "" for an edit
-	Line       int    `json:"line,omitempty"`       // from 1; 0 if it is not known
-	Column     int    `json:"column,omitempty"`     // from 1; 0 if it is not known
-	Pointer    string `json:"pointer,omitempty"`    // RFC 6901, into the file; "" if its text is at fault
+	Line       int    `json:"line,omitempty"`       // from 1; 0 if unknown
+	Column     int    `json:"column,omitempty"`     // from 1; 0 if unknown
+	Pointer    string `json:"pointer,omitempty"`    // RFC 6901, into the file; "" if the text is at fault
 	Collection string `json:"collection,omitempty"` // of the record
-	ID         string `json:"id,omitempty"`         // of the record that has the value, if it has one
+	ID         string `json:"id,omitempty"`         // of the record; "" for an object
 	Detail     string `json:"detail"`               // one sentence
 	Suggestion string `json:"suggestion,omitempty"` // see schema.Fault
 
-	// Of an edit that has undone what clients had written.
+	// The following fields are for an edit that reverted writes of clients.
 	Kind    string    `json:"kind,omitempty"` // "edit"
 	Rev     string    `json:"rev,omitempty"`  // the id of the revision
 	At      time.Time `json:"at,omitzero"`
-	Records []Element `json:"records,omitempty"` // what has not been put back
+	Records []Element `json:"records,omitempty"` // not restored since
 
 	// Excerpt is the place of a Broken text.
 	Excerpt rawjson.Excerpt `json:"-"`
 
-	value string // the pointer and the record as String has them, or ""
+	value string // pointer and record in the text of String, or ""
 }
 
 // An Element is a record or, without an id, a top-level field.

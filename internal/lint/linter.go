@@ -41,15 +41,16 @@ func New(file string, text Text, db *database.DB) *Linter {
 	return l
 }
 
-// List returns the findings from start to end, which is exclusive, and how many
-// there are in all.
+// List returns the findings from start up to end, exclusive, and the number of all findings.
 func (l *Linter) List(start, end int) (found []Finding, count int) {
 	for _, e := range l.db.Edits() {
 		found = append(found, edited(l.db.Run(), e))
 	}
 	if l.text != nil && l.text.UnreachableCount() > 0 {
 		for _, o := range l.text.Unreachable() {
-			found = append(found, Finding{File: cmp.Or(o.File, l.file), Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail})
+			found = append(found, Finding{
+				File: cmp.Or(o.File, l.file), Line: o.Line, Column: o.Column, Pointer: o.Pointer, Detail: o.Detail,
+			})
 		}
 	}
 	n := len(found)
@@ -58,8 +59,8 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 	return append(found[start:max(start, min(end, n))], l.findings(violations)...), n + count
 }
 
-// Count returns how many findings there are. The values that break a rule are counted as
-// List has last found them: pending reports that the database has changed since.
+// Count returns the number of findings. Broken rules are counted as of the last check; pending
+// reports that the database has changed since.
 func (l *Linter) Count() (n int, pending bool) {
 	n, pending = l.checker.Count()
 	n += len(l.db.Edits())
@@ -71,10 +72,11 @@ func (l *Linter) Count() (n int, pending bool) {
 
 // findings returns violations with their places.
 func (l *Linter) findings(violations []database.Violation) []Finding {
-	found, pointers := make([]Finding, len(violations)), make([]string, len(violations))
+	found := make([]Finding, len(violations))
+	pointers := make([]string, len(violations))
 	for i, v := range violations {
 		f := Finding{File: l.file, Pointer: v.Pointer, Collection: v.Collection, Detail: v.Detail, Suggestion: v.Suggestion}
-		if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // people do not count to an index
+		if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // an index is no help for people
 			f.ID = v.Record.ID
 			f.value = fmt.Sprintf("%s (id %q): ", v.Pointer, v.Record.ID)
 		} else if v.Pointer != "" {

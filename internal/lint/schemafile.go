@@ -107,7 +107,8 @@ func compile(database, file, declared string, texts [][]byte, err error) (*schem
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
 		if near := nearSchema(database, file); near != "" {
-			return nil, fmt.Errorf(`"$schema" names %s, which does not exist; did you mean %s?`, filepath.Base(file), filepath.Base(near))
+			return nil, fmt.Errorf(`"$schema" names %s, which does not exist; did you mean %s?`,
+				filepath.Base(file), filepath.Base(near))
 		}
 		return nil, fmt.Errorf(`"$schema" names %s, %w`, filepath.Base(file), ErrMissing)
 	case atFile:
@@ -116,12 +117,12 @@ func compile(database, file, declared string, texts [][]byte, err error) (*schem
 	return nil, err
 }
 
-// ErrMissing is the error of a "$schema" that names no existing file, nor one with nearly
-// that name.
+// ErrMissing is the error of a "$schema" that names a missing file, without a file of a similar
+// name.
 var ErrMissing = errors.New("which does not exist")
 
-// nearSchema returns the file that was probably meant by a schema that does not exist,
-// or "". The schema of another database was not.
+// nearSchema returns the existing file that the name of a missing schema probably means, or "".
+// The schema of another database does not count.
 func nearSchema(database, file string) string {
 	near := spell.NearFile(file)
 	owner := strings.TrimSuffix(near, ".schema.json") + ".json"
@@ -134,8 +135,8 @@ func nearSchema(database, file string) string {
 // ErrNotFile is the error of a "$schema" that is not the path of a file.
 var ErrNotFile = errors.New("it must be the path of a file, because nothing is fetched")
 
-// base returns the database itself or, if that has no "$schema", db.json in its place: if it
-// is a folder of files, or the file of one collection.
+// base returns the path that the schema is named for: db.json for a folder or the file of one
+// collection, which have no "$schema", and otherwise the database.
 func base(database string) string {
 	if info, err := os.Stat(database); err == nil && info.IsDir() {
 		return filepath.Join(database, "db.json")

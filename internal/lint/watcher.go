@@ -63,10 +63,9 @@ func (w *Watcher) Run(ctx context.Context) {
 			rules = r.After.Schema()
 		}
 		var due <-chan time.Time
-		switch {
-		case edited:
+		if edited {
 			more, due = nil, time.After(reportAfter)
-		case !ok, len(revisions) > 0:
+		} else if !ok || len(revisions) > 0 {
 			more, due = nil, time.After(max(reportAfter, time.Until(next)))
 		}
 		select {
