@@ -67,13 +67,13 @@ func (req *request) listChanges() error {
 	slices.Reverse(revisions)
 	revisions = revisions[:min(limit, len(revisions))]
 	t.Most = -1
-	return req.respond(response{build: func(b []byte) ([]byte, error) {
+	return req.respond(response{}, func(b []byte) ([]byte, error) {
 		b = append(b, '[')
 		for _, r := range revisions {
 			b = t.AppendRevision(rawjson.AppendComma(b), r)
 		}
 		return append(b, ']'), nil
-	}})
+	})
 }
 
 // followRequests returns the request after which a stream has the requests of clients, too.

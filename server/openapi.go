@@ -24,7 +24,7 @@ func (req *request) openAPI() error {
 
 // sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text func() []byte) error {
-	return req.respond(response{media: contentType, build: func(b []byte) ([]byte, error) { return append(b, text()...), nil }})
+	return req.respond(response{media: contentType}, func(b []byte) ([]byte, error) { return append(b, text()...), nil })
 }
 
 // inferSchema serves GET /_/schema.json: the schema that pickup schema makes from the data.

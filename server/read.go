@@ -64,7 +64,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		return req.appendCSVRecords(b, q, result.Records)
 	}
 	cache := q.Paging.Dialect == query.Whole
-	return req.respond(response{media: media, tag: tag, cache: cache, prepare: run, build: build})
+	return req.respond(response{media: media, tag: tag, cache: cache, prepare: run}, build)
 }
 
 // appendCSVRecords appends the records of a list as CSV.
@@ -148,19 +148,18 @@ func (req *request) read() error {
 			return err
 		}
 	}
-	r := response{media: media, quick: true, build: func(b []byte) ([]byte, error) {
+	r := response{media: media, quick: len(q.Embeds) == 0}
+	if !r.quick {
+		r.tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
+		r.cache = true
+	}
+	return req.respond(r, func(b []byte) ([]byte, error) {
 		b, err := req.snap.AppendRecord(b, q, value)
 		if media != openapi.JSONType && err == nil {
 			return appendCSV(nil, []jsontext.Value{b}), nil
 		}
 		return b, err
-	}}
-	if len(q.Embeds) > 0 {
-		r.tag = req.tagOf(req.snap, "", req.Request.URL.RawQuery, media, nil)
-		r.cache = true
-		r.quick = false
-	}
-	return req.respond(r)
+	})
 }
 
 // readDatabase serves GET /db: all top-level fields, including "$schema" and scalars.
@@ -172,5 +171,5 @@ func (req *request) readDatabase() error {
 		return onlyStream(req.parameters[0].Name)
 	}
 	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
-	return req.respond(response{tag: tag, build: func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil }})
+	return req.respond(response{tag: tag}, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
 }

@@ -32,18 +32,16 @@ type response struct {
 	media string // "": JSON
 	tag   string // identifies the body without envelope; "": the hash of the body
 	cache bool   // the server may cache the body: the tag identifies all of the response
-	quick bool   // build needs no slot
+	quick bool   // building needs no slot
 
 	// prepare, if any, prepares build without a slot. It is not called if the client or the cache
 	// has the response.
 	prepare func() error
-
-	// build appends the body, without envelope.
-	build func(b []byte) ([]byte, error)
 }
 
-// respond sends a response, or 304 (Not Modified) if the client has the response.
-func (req *request) respond(r response) error {
+// respond sends a response, or 304 (Not Modified) if the client has the response. build appends
+// the body, without envelope. (As a field of response it would escape to the heap.)
+func (req *request) respond(r response, build func(b []byte) ([]byte, error)) error {
 	r.media = cmp.Or(r.media, openapi.JSONType)
 	tag := req.form.Tag(r.tag)
 	if tag != "" {
@@ -59,7 +57,14 @@ func (req *request) respond(r response) error {
 		buffer := buffers.Get().(*[]byte)
 		defer buffers.Put(buffer)
 		var err error
-		body, err = req.build(&r, (*buffer)[:0])
+		if r.prepare != nil {
+			err = r.prepare()
+		}
+		if err == nil && r.quick {
+			body, err = build((*buffer)[:0])
+		} else if err == nil {
+			body, err = req.buildInSlot(build, (*buffer)[:0])
+		}
 		if err != nil {
 			return err
 		}
@@ -88,18 +93,11 @@ func (req *request) respond(r response) error {
 	return nil
 }
 
-// build appends the body of a response to b.
-func (req *request) build(r *response, b []byte) ([]byte, error) {
-	if r.prepare != nil {
-		if err := r.prepare(); err != nil {
-			return nil, err
-		}
-	}
-	if !r.quick {
-		req.budget.builders <- struct{}{}
-		defer func() { <-req.budget.builders }()
-	}
-	return r.build(b)
+// buildInSlot calls build in one of the slots of withBuildSlot.
+func (req *request) buildInSlot(build func(b []byte) ([]byte, error), b []byte) ([]byte, error) {
+	req.budget.builders <- struct{}{}
+	defer func() { <-req.budget.builders }()
+	return build(b)
 }
 
 // checkTag sends 304 if the client has the response with the tag. It returns an error if
@@ -133,9 +131,9 @@ func (req *request) setCacheHeaders(tag string) {
 
 // sendValue sends a value as JSON, or 304 if the client has the value.
 func (req *request) sendValue(v any) error {
-	return req.respond(response{build: func(b []byte) ([]byte, error) {
+	return req.respond(response{}, func(b []byte) ([]byte, error) {
 		return append(b, bytes.TrimSuffix(httpx.Marshal(v), []byte("\n"))...), nil
-	}})
+	})
 }
 
 // sendNow sends a value as JSON, and forbids caching.

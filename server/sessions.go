@@ -175,16 +175,16 @@ func (req *request) resetSession(x *session) error {
 func (req *request) sessionChanges(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
 	if httpx.Prefers(req.Request, openapi.PatchType) {
-		return req.respond(response{media: openapi.PatchType, build: func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil }})
+		return req.respond(response{media: openapi.PatchType}, func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
 	}
-	return req.respond(response{build: func(b []byte) ([]byte, error) {
+	return req.respond(response{}, func(b []byte) ([]byte, error) {
 		t := live.ChangesTopic{Values: true}
 		b = append(b, '[')
 		for _, ch := range base.Changes(now) {
 			b = t.AppendChange(rawjson.AppendComma(b), ch)
 		}
 		return append(b, ']'), nil
-	}})
+	})
 }
 
 // commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the

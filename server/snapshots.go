@@ -51,7 +51,7 @@ func (req *request) readSnapshot() error {
 		return noSnapshot(req.Param("name"))
 	}
 	req.setRevision(s.Snapshot)
-	return req.respond(response{tag: req.snapshotTag(s), build: func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil }})
+	return req.respond(response{tag: req.snapshotTag(s)}, func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
 }
 
 func (req *request) snapshotTag(s *database.NamedSnapshot) string {

@@ -191,10 +191,10 @@ func (req *request) listValues() error {
 	}
 	key := strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff")
 	tag := req.tagOf(req.snap, collection, key, openapi.JSONType, nil)
-	err = req.respond(response{tag: tag, cache: true, build: func(b []byte) ([]byte, error) {
+	err = req.respond(response{tag: tag, cache: true}, func(b []byte) ([]byte, error) {
 		values, err := req.snap.Values(collection, member, search, limit)
 		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
-	}})
+	})
 	if unknown, ok := errors.AsType[*query.Error](err); ok {
 		return notFound(req.snap, httpx.Sentence(unknown.Detail))
 	}
