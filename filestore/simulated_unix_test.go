@@ -17,8 +17,8 @@ import (
 var simulated = []way{
 	{name: "Windows", both: onWindows, pace: 5},
 	{name: "in place, Windows", both: inPlaceOnWindows, pace: 9},
-	{name: "macOS", both: onMac, pace: 40},
-	{name: "share", both: onShare, pace: 40},
+	{name: "macOS", both: onMac, pace: 40, longPace: 20},
+	{name: "share", both: onShare, pace: 40, longPace: 20},
 }
 
 // onMac swaps two names, and knows no leases.

@@ -229,6 +229,8 @@ type way struct {
 	name string
 	both func() (Options, disk.Calls) // of a store, and of the other programs; nil: those of this system
 	pace int                          // of the steps, one of so many is tried without PICKUP_LONG
+
+	longPace int // the same with PICKUP_LONG; 0 means each
 }
 
 // ways lists the ways of this system.
@@ -248,10 +250,10 @@ func (w way) options() Options {
 
 // thin returns the stride of a loop through steps: stride is that of the ways of this system.
 // The waits of macOS and of shares are calls, too, so a loop through pairs of calls would
-// take hours there, and the long run tries one of eight.
+// take hours there, and the long run thins it.
 func (w way) thin(stride int) int {
 	if long() {
-		return stride * max(1, w.pace/5)
+		return stride * max(1, w.longPace)
 	}
 	return stride * w.pace
 }
