@@ -87,7 +87,7 @@ func (s *Store) plan(ctx context.Context, base storage.Rev, changes []storage.Ch
 		return nil, err
 	}
 	for _, p := range parts {
-		if err := s.apply(p); err != nil {
+		if err := s.apply(p, parts); err != nil {
 			return nil, err
 		}
 	}
@@ -135,8 +135,8 @@ func (p *part) isNothing() bool {
 	return p.next == p.file.doc && p.file.LastSeen.Info != nil
 }
 
-// apply sets p.next to the document after the changes.
-func (s *Store) apply(p *part) (err error) {
+// apply sets p.next to the document to which its changes lead. p is one of the parts.
+func (s *Store) apply(p *part, parts []*part) (err error) {
 	changes := p.changes
 	if p.file != nil {
 		p.base = p.file.doc
@@ -168,7 +168,7 @@ func (s *Store) apply(p *part) (err error) {
 			return err
 		}
 	}
-	p.next, err = s.newDocument(p.Member, changes)
+	p.next, err = s.newDocument(p.Member, changes, removedTexts(parts))
 	return err
 }
 
@@ -186,9 +186,20 @@ func (s *Store) checkNew(member string) error {
 	return nil
 }
 
-// newDocument returns a document with the values of changes. A deleted file comes back with
-// the old text if the values are the same.
-func (s *Store) newDocument(member string, changes []storage.Change) (*document.Document, error) {
+// removedTexts returns the texts of the files that parts remove.
+func removedTexts(parts []*part) (texts [][]byte) {
+	isRemoval := func(ch storage.Change) bool { return ch.ID == "" && ch.Value == nil }
+	for _, p := range parts {
+		if p.file != nil && p.file.doc != nil && slices.ContainsFunc(p.changes, isRemoval) {
+			texts = append(texts, p.file.doc.Bytes())
+		}
+	}
+	return texts
+}
+
+// newDocument returns a document with the values of changes. A deleted file, or one of those with
+// the removed texts, comes back as it was if it has the same values.
+func (s *Store) newDocument(member string, changes []storage.Change, removed [][]byte) (*document.Document, error) {
 	apply := func(text []byte) (*document.Document, error) {
 		doc, err := document.ParseMember(member, "", text, s.o.ids, nil)
 		if err != nil {
@@ -197,7 +208,9 @@ func (s *Store) newDocument(member string, changes []storage.Change) (*document.
 		return doc.Apply(changes)
 	}
 	if last := s.folder.lastOf(member); last != nil {
-		text := last.doc.Bytes()
+		removed = append(removed, last.doc.Bytes())
+	}
+	for _, text := range removed {
 		doc, err := apply(text)
 		if err != nil || bytes.Equal(doc.Bytes(), text) {
 			return doc, err

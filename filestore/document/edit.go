@@ -23,7 +23,10 @@ import (
 func (d *Document) Apply(changes []storage.Change) (*Document, error) {
 	e := &edit{Document: *d, fresh: make(map[*member]bool)}
 	e.members = slices.Clone(d.members)
-	for _, c := range changes {
+	for i, c := range changes {
+		if e.renames(c, changes[i+1:]) {
+			continue
+		}
 		if err := e.change(c); err != nil {
 			return nil, err
 		}
@@ -97,6 +100,39 @@ func (e *edit) changeElement(i int, c storage.Change) error {
 		a.count(c.ID, 1)
 	}
 	return nil
+}
+
+// renames reports whether c removes a member that one of the later changes adds in its place,
+// with the same value under another name. It then gives the member that name, and keeps its text.
+func (e *edit) renames(c storage.Change, later []storage.Change) bool {
+	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
+	if c.ID != "" || c.Value != nil || i < 0 || c.Collection == "$schema" {
+		return false
+	}
+	next := ""
+	if i+1 < len(e.members) {
+		next = e.members[i+1].name
+	}
+	for _, to := range later {
+		isHere := to.ID == "" && to.Value != nil && to.Next == next && to.Collection != "$schema" &&
+			!slices.ContainsFunc(e.members, func(m *member) bool { return m.name == to.Collection })
+		if !isHere || e.idMember(c.Collection) != e.idMember(to.Collection) ||
+			!rawjson.SameUnescaped(plain(e.members[i].text()), to.Value) {
+			continue
+		}
+		label, err := jsontext.AppendQuote(nil, to.Collection)
+		if err != nil {
+			return false // addMember reports it
+		}
+		if e.escaped {
+			label = rawjson.Escaped(label)
+		}
+		m := e.ownMember(i)
+		m.name = to.Collection
+		e.put(&m.label, concat(label, m.label[rawjson.SkipString(m.label, 0):]))
+		return true
+	}
+	return false
 }
 
 // ownMember returns the member at i, unshared.

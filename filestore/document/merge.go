@@ -44,8 +44,9 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 }
 
 // mergeMembers gives the object o the members of n. Common members keep their place in o, and
-// the values are merged. A new member comes after the same member as in n; mergeMembers removes
-// all others. It reports whether o changed.
+// the values are merged. A new member that has the value of a removed one, and follows the same
+// member, takes its place: it was renamed. Other new members come after the same member as in n;
+// mergeMembers removes all others. It reports whether o changed.
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
@@ -57,8 +58,14 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 			last = i + 1
 			continue
 		}
+		if i := o.renamed(n, it, last); i >= 0 {
+			o.items[i].rename(it.label)
+			last, changed = i+1, true
+			continue
+		}
 		added[last] = append(added[last], it)
 	}
+	o.keys = nil
 	if len(added) > 0 {
 		changed = true
 		mark := []byte(s.colon)
@@ -81,6 +88,27 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		o.remove(func(i int) bool { return n.place(string(o.items[i].name())) < 0 })
 	}
 	return changed
+}
+
+// renamed returns the index of the member of o that it, a new member of n, probably was before:
+// one from last on, in front of the next member that is in n too, with the same value. It
+// returns -1 if there is none.
+func (o *list) renamed(n *list, it item, last int) int {
+	for i := last; i < len(o.items); i++ {
+		if n.place(string(o.items[i].name())) >= 0 {
+			break
+		}
+		if bytes.Equal(o.items[i].value, it.value) || rawjson.SameUnescaped(plain(o.items[i].value), it.value) {
+			return i
+		}
+	}
+	return -1
+}
+
+// rename gives a member the name in a label, and keeps what is between the name and the value.
+func (it *item) rename(label []byte) {
+	end := rawjson.SkipString(label, 0)
+	it.label = concat(label[:end], it.label[rawjson.SkipString(it.label, 0):])
 }
 
 // mergeMember gives a member the value v. It reports whether the member changed.
