@@ -4,23 +4,17 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 
-	"pickup/internal/database"
-	"pickup/internal/storage"
 	"pickup/server/agents"
 	"pickup/server/internal/httpx"
-	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
@@ -110,7 +104,7 @@ func (a *agent) IsObject(name string) (bool, error) {
 
 // Do implements agents.Service. It sends the request through the handler, as the agent, so
 // that there is one implementation of reads, limits and errors.
-func (a *agent) Do(method, path string, body any) (http.Header, []byte, error) {
+func (a *agent) Do(method, path string, body any, prefer string) (http.Header, []byte, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.done {
@@ -130,6 +124,10 @@ func (a *agent) Do(method, path string, body any) (http.Header, []byte, error) {
 	}
 	r := &http.Request{Method: method, URL: u, RequestURI: path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, TLS: a.Request.TLS,
 		Host: a.Request.Host, RemoteAddr: a.Request.RemoteAddr, Header: http.Header{pageHeader: {"1"}}, Body: http.NoBody} // not simulated, not recorded
+	r.Header.Set("X-Request-Id", a.id)
+	if prefer != "" {
+		r.Header.Set("Prefer", prefer)
+	}
 	for _, name := range []string{"Authorization", "User-Agent"} {
 		if v := a.Request.Header[name]; v != nil {
 			r.Header[name] = v
@@ -158,86 +156,3 @@ type answer struct {
 func (w *answer) Header() http.Header         { return w.header }
 func (w *answer) WriteHeader(status int)      { w.status = status }
 func (w *answer) Write(b []byte) (int, error) { return w.body.Write(b) }
-
-// Write implements agents.Service.
-func (a *agent) Write(changes []agents.Change, try bool) (records []json.RawMessage, rev string, err error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if p := a.refuseWrites(); p != nil || a.done {
-		return nil, "", agents.Fault(httpx.Marshal(cmp.Or(p, problem.New(http.StatusServiceUnavailable, "The request has ended."))))
-	}
-	update := a.db.Update
-	if try {
-		update = a.db.Preview
-	}
-	var faults []string
-	snap, err := update(database.WithRequest(a.Request.Context(), a.id), func(tx *database.Tx) error {
-		records, faults = nil, nil
-		for i, ch := range changes {
-			tx.Translate(func(pointer string) string { return "/changes/" + strconv.Itoa(i) + "/record" + pointer })
-			r, err := a.change(tx, ch)
-			if err == nil {
-				records = append(records, json.RawMessage(r.Value))
-				continue
-			}
-			p, _ := problem.Of(err, problem.Keeper(a.server.db))
-			if p.Status >= http.StatusInternalServerError && p.Line == 0 {
-				return err
-			}
-			faults = append(faults, fmt.Sprintf("changes[%d] (%s %s %s): %v", i, ch.Op, ch.Collection, ch.ID, agents.Fault(httpx.Marshal(p))))
-		}
-		if faults != nil {
-			return errRefused
-		}
-		return nil
-	})
-	if err == errRefused {
-		return nil, "", errors.New("nothing was stored:\n" + strings.Join(faults, "\n"))
-	}
-	if err != nil {
-		p, cause := problem.Of(err, problem.Keeper(a.server.db))
-		if cause != nil {
-			a.Log.Error("request failed", "id", a.id, "error", cause)
-		}
-		return nil, "", agents.Fault(httpx.Marshal(p))
-	}
-	return records, live.EventID(a.db.Run(), snap.Rev()), nil
-}
-
-var errRefused = errors.New("changes were refused")
-
-// modes are how the operations of agents.Change write.
-var modes = map[string]database.Mode{"create": database.Create, "update": database.Merge, "replace": database.Replace}
-
-// change makes a change.
-func (a *agent) change(tx *database.Tx, ch agents.Change) (r *database.Record, err error) {
-	mode, ok := modes[ch.Op]
-	id := string(ch.ID)
-	what := memberOf(tx.Snapshot(), ch.Collection)
-	switch {
-	case !ok && ch.Op != "delete":
-		return nil, problem.WrongShape("the field op must be create, update, replace or delete")
-	case what == nothing:
-		return nil, a.noCollection(tx.Snapshot(), ch.Collection)
-	case what == object && (id != "" || ch.Op == "create" || !ok):
-		return nil, problem.WrongShape("the object " + ch.Collection + " has no ids, and can be updated or replaced")
-	case what == array && id == "" && ch.Op != "create":
-		return nil, problem.WrongShape("the field id is missing")
-	}
-	if ok {
-		var b *body
-		if b, err = parseBody(ch.Record, a.MaxDepth); err == nil && b.array {
-			err = problem.WrongShape("record must be an object")
-		}
-		if err != nil {
-			return nil, err
-		}
-		r, err = tx.Put(mode, ch.Collection, id, b.objects[0])
-	} else {
-		r, err = tx.Delete(ch.Collection, id)
-	}
-	if errors.Is(err, storage.ErrNotFound) {
-		err = noRecord(tx.Snapshot(), ch.Collection, id)
-	}
-	return r, err
-}

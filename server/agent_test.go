@@ -152,8 +152,10 @@ var writingSteps = []step{
 	{"undo", `{}`, []string{`"undone"`}, false},
 	{"query", `{"collection":"posts","id":"2"}`, []string{`{"id":2,"title":"Two"}`}, false},
 	{"write", `{"changes":[{"op":"update","collection":"posts","id":"9","record":{}},{"op":"create","collection":"post","record":{}},{"op":"patch","collection":"posts","record":{}},
-		{"op":"create","collection":"posts","record":{"a":1,"a":2}},{"op":"delete","collection":"profile"},{"op":"update","collection":"posts","record":{}}]}`,
-		[]string{"nothing was stored:", `changes[0] (update posts 9): 404 Not Found: posts has no record with the id "9".`, "changes[1] (create post ): 404", "changes[2] ", "changes[3]", "changes[4]", "The field id is missing."}, true},
+		{"op":"delete","collection":"profile"},{"op":"update","collection":"posts","record":{}}]}`,
+		[]string{"404 Not Found", "Nothing was changed.", `/0/id: posts has no record with the id "9"`, "/1/collection: ", "did you mean posts?", "/2/op: ", "/3/id: ", "/4/id: the id of the record is missing"}, true},
+	{"write", `{"changes":[{"op":"create","collection":"posts","record":{"a":1,"a":2}}]}`, []string{"500 ", `duplicate name "a"`}, true},
+	{"write", `{"changes":[{"op":"rename","collection":"posts","field":"title","to":"name"},{"op":"set","collection":"tags","value":[{"n":1.10}]}],"try":true}`, []string{"not stored", `"n":1.10`}, false},
 	{"generate", `{"collections":{"posts":3},"seed":7}`, []string{`"made"`}, false},
 	{"query", `{"collection":"posts","limit":1}`, []string{"1 of 5 records"}, false},
 	{"simulate", `{"rules":[{"path":"/posts/**","code":503,"times":1}]}`, []string{`"code":503`}, false},
@@ -377,7 +379,7 @@ func TestAgentEscapes(t *testing.T) {
 	t.Cleanup(far.Close)
 	b := connect(t, far, "/_/mcp")
 	text, refused := b.call("write", `{"changes":[`+
-		`{"op":"create","collection":"towns","id":"3","record":{"name":"M\u00f3r","n":1.10}},`+
+		`{"op":"create","collection":"towns","record":{"name":"M\u00f3r","n":1.10}},`+
 		`{"op":"update","collection":"towns","id":"1","record":{"name":"Gy\u0151r"}},`+
 		`{"op":"update","collection":"towns","id":"2","record":{"name":"Pécs"}}]}`)
 	if refused {
@@ -413,7 +415,7 @@ func TestAgentRandom(t *testing.T) {
 		var refused, want bool
 		switch random.IntN(5) {
 		case 0, 1:
-			text, refused = b.call("write", fmt.Sprintf(`{"changes":[{"op":"create","collection":"mine","id":"%d","record":{"n":%d}}]}`, next, i))
+			text, refused = b.call("write", fmt.Sprintf(`{"changes":[{"op":"create","collection":"mine","record":{"id":%d,"n":%d}}]}`, next, i))
 			model[strconv.Itoa(next)] = i
 			next++
 		case 2:

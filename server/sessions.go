@@ -171,12 +171,9 @@ func (req *request) resetSession(x *session) error {
 }
 
 // sessionChanges serves GET /_/sessions/NAME/changes: what it has changed since it
-// began, or was committed, as records or as a JSON Patch.
+// began, or was committed.
 func (req *request) sessionChanges(x *session) error {
 	base, now := x.db.Baseline(), x.db.Snapshot()
-	if httpx.Prefers(req.Request, openapi.PatchType) {
-		return req.respond(response{media: openapi.PatchType}, func(b []byte) ([]byte, error) { return base.AppendPatch(b, now), nil })
-	}
 	return req.respond(response{}, func(b []byte) ([]byte, error) {
 		t := live.ChangesTopic{Values: true}
 		b = append(b, '[')

@@ -210,7 +210,7 @@ func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bo
 	if err != nil {
 		return err
 	}
-	parts, err := m.plan(db.Snapshot(), math.MaxInt64)
+	parts, err := m.plan(db.Snapshot(), math.MaxInt64, math.MaxInt)
 	if err != nil || len(parts) == 0 {
 		return err
 	}
@@ -219,25 +219,22 @@ func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bo
 		change = db.Preview
 	}
 	_, err = change(ctx, func(tx *database.Tx) error {
-		for _, p := range parts {
-			err := tx.PatchDatabase(p.Patch(false))
-			if refused, ok := errors.AsType[*database.FaultError](err); ok {
-				for _, f := range refused.Faults {
-					i, inside := p.Find(false, f.Pointer)
-					m.wrong(i, inside, f.Detail)
-				}
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := tx.Do(parts[0].Transaction(false), database.Create)
+		return err
 	})
-	if len(m.faults) > 0 {
-		return nil
+	refused, ok := errors.AsType[*database.FaultError](err)
+	if !ok {
+		return err
 	}
-	return err
+	for _, f := range refused.Faults {
+		i, inside := parts[0].Find(false, f.Pointer)
+		m.wrong(i, inside, f.Detail)
+	}
+	return nil
 }
+
+// mostOperations is how many operations a server takes at once.
+const mostOperations = 10_000
 
 // send asks the server that has the file. What it takes at once is one change.
 func (m *dataImport) send(ctx context.Context, server *client) error {
@@ -255,7 +252,7 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 			return err
 		}
 		o := m.IDConvention.Options(rules)
-		parts, err := m.plan(database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o), server.maxBody)
+		parts, err := m.plan(database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o), server.maxBody, mostOperations)
 		if len(parts) > 1 || m.DryRun {
 			err = m.sendParts(ctx, server, parts, true)
 		}
@@ -264,7 +261,7 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 		}
 		refused, ok := errors.AsType[*refusedError](err)
 		switch {
-		case ok && refused.status == http.StatusConflict && !bytes.Equal(text, before): // others write, too
+		case ok && (refused.status == http.StatusConflict || refused.status == http.StatusNotFound) && !bytes.Equal(text, before): // others write, too
 			before, m.faults = text, nil
 		case err != nil && m.revisions != nil:
 			return fmt.Errorf("a part was imported (%s), the rest was not: %w", strings.Join(m.revisions, ", "), err)
@@ -283,7 +280,7 @@ func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*sou
 		prefer += ", tx=rollback"
 	}
 	for _, p := range parts {
-		_, header, err := server.send(ctx, http.MethodPatch, server.prefix+"/db", p.Patch(trial), "Content-Type", "application/json-patch+json", "Prefer", prefer)
+		_, header, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), "Prefer", prefer)
 		if refused, ok := errors.AsType[*refusedError](err); ok {
 			for _, f := range refused.Errors {
 				i, inside := p.Find(trial, f.Pointer)
@@ -295,9 +292,7 @@ func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*sou
 		}
 		if !trial {
 			m.revisions = append(m.revisions, "revision "+header.Get("Pickup-Revision"))
-			for _, i := range p.Items {
-				i.Done = true
-			}
+			p.Done()
 		}
 	}
 	return nil
@@ -312,13 +307,13 @@ func (m *dataImport) wrong(i *source.Item, pointer, detail string) {
 }
 
 // plan plans the import of what is not imported yet, in no parts if there are faults.
-func (m *dataImport) plan(s *database.Snapshot, most int64) (parts []*source.Part, err error) {
+func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (parts []*source.Part, err error) {
 	if m.items == nil {
 		err = m.read(s)
 	}
 	if err == nil && m.faults == nil {
 		rest := slices.DeleteFunc(slices.Clone(m.items), func(i *source.Item) bool { return i.Done })
-		parts = source.Plan(s, rest, m.Replace, most, func(i *source.Item, detail string) { m.wrong(i, "", detail) })
+		parts = source.Plan(s, rest, m.Replace, most, operations, func(i *source.Item, detail string) { m.wrong(i, "", detail) })
 	}
 	if m.faults != nil {
 		parts = nil

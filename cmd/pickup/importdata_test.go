@@ -19,43 +19,43 @@ func TestImportAgain(t *testing.T) {
 		empty  = `{}`
 		first  = `{"a":[{"id":1}]}`
 		both   = `{"a":[{"id":1},{"id":2,"theirs":true}]}`
-		makeA  = `{"op":"add","path":"/a","value":[]}`
-		one    = `{"op":"add","path":"/a/-","value":{"id":1}}`
-		two    = `{"op":"add","path":"/a/-","value":{"id":2}}`
-		both12 = makeA + "," + one + "," + two
+		makeA  = `{"op":"set","collection":"a","value":[]}`
+		setOne = `{"op":"set","collection":"a","value":[{"id":1}]}`
+		set12  = `{"op":"set","collection":"a","value":[{"id":1},{"id":2}]}`
+		two    = `{"op":"create","collection":"a","record":{"id":2}}`
 	)
 	for _, test := range []struct {
 		name    string
 		maxBody int64
 		replace bool
 		dbs     []string // answers to GET /db, one after another
-		codes   []int    // answers to PATCH /db
-		want    []string // patches, with ~ before those that are only tried
+		codes   []int    // answers to POST /_/transaction
+		want    []string // operations, with ~ before those that are only tried
 		err     string
 	}{
-		{name: "one part", maxBody: 1000, dbs: []string{empty}, codes: []int{204}, want: []string{both12}},
-		{name: "another writes first", maxBody: 1000, dbs: []string{empty, first}, codes: []int{409, 204}, want: []string{both12, two}},
-		{name: "nobody wrote", maxBody: 1000, dbs: []string{empty, empty}, codes: []int{409, 409}, want: []string{both12, both12}, err: "Taken."},
+		{name: "one part", maxBody: 1000, dbs: []string{empty}, codes: []int{204}, want: []string{set12}},
+		{name: "another writes first", maxBody: 1000, dbs: []string{empty, first}, codes: []int{409, 204}, want: []string{set12, two}},
+		{name: "nobody wrote", maxBody: 1000, dbs: []string{empty, empty}, codes: []int{409, 409}, want: []string{set12, set12}, err: "Taken."},
 		{
 			name: "replaced", maxBody: 1000, replace: true, dbs: []string{both}, codes: []int{204},
-			want: []string{`{"op":"test","path":"/a/1/id","value":2},{"op":"replace","path":"/a/1","value":{"id":2}}`},
+			want: []string{`{"op":"replace","collection":"a","id":"2","record":{"id":2}}`},
 		},
 		{
-			name: "two parts", maxBody: 120, dbs: []string{empty}, codes: []int{204, 204, 204, 204},
-			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two},
+			name: "two parts", maxBody: 60, dbs: []string{empty}, codes: []int{204, 204, 204, 204},
+			want: []string{"~" + setOne, "~" + makeA + "," + two, setOne, two},
 		},
 		{
-			name: "another writes between two parts", maxBody: 120, dbs: []string{empty, first}, codes: []int{204, 204, 204, 409, 204},
-			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two, two},
+			name: "another writes between two parts", maxBody: 60, dbs: []string{empty, first}, codes: []int{204, 204, 204, 409, 204},
+			want: []string{"~" + setOne, "~" + makeA + "," + two, setOne, two, two},
 		},
 		{
-			name: "the second part fails", maxBody: 120, dbs: []string{empty}, codes: []int{204, 204, 204, 503},
-			want: []string{"~" + makeA + "," + one, "~" + makeA + "," + two, makeA + "," + one, two},
+			name: "the second part fails", maxBody: 60, dbs: []string{empty}, codes: []int{204, 204, 204, 503},
+			want: []string{"~" + setOne, "~" + makeA + "," + two, setOne, two},
 			err:  "a part was imported (revision R-3), the rest was not: Taken.",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var patches []string
+			var sent []string
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet {
 					fmt.Fprint(w, test.dbs[0])
@@ -67,10 +67,10 @@ func TestImportAgain(t *testing.T) {
 				if strings.Contains(r.Header.Get("Prefer"), "tx=rollback") {
 					text = "~" + text
 				}
-				patches = append(patches, text)
-				w.Header().Set("Pickup-Revision", fmt.Sprintf("R-%d", len(patches)))
-				w.WriteHeader(test.codes[len(patches)-1])
-				if test.codes[len(patches)-1] != http.StatusNoContent {
+				sent = append(sent, text)
+				w.Header().Set("Pickup-Revision", fmt.Sprintf("R-%d", len(sent)))
+				w.WriteHeader(test.codes[len(sent)-1])
+				if test.codes[len(sent)-1] != http.StatusNoContent {
 					fmt.Fprint(w, `{"detail":"Taken."}`)
 				}
 			}))
@@ -87,8 +87,8 @@ func TestImportAgain(t *testing.T) {
 			if (err == nil) != (test.err == "") || err != nil && err.Error() != test.err {
 				t.Errorf("the error is %v, want %s", err, test.err)
 			}
-			if !slices.Equal(patches, test.want) {
-				t.Errorf("sent were\n%s\nwant\n%s", strings.Join(patches, "\n"), strings.Join(test.want, "\n"))
+			if !slices.Equal(sent, test.want) {
+				t.Errorf("sent were\n%s\nwant\n%s", strings.Join(sent, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
 	}

@@ -23,8 +23,8 @@
 //     ids.go new ids, and clock.go the time and random ids;
 //   - revision.go has one change and the only comparison of two states; batch.go leads from
 //     one state to the next by what a store yields;
-//   - tx.go, references.go and patch.go have the writes; merge.go applies and validates the
-//     changes between two states, for an undo, a reset, a commit of a session and a
+//   - tx.go, references.go, patch.go and transaction.go have the writes; merge.go applies and
+//     validates the changes between two states, for an undo, a reset, a commit of a session and a
 //     patch of the database; undo.go has the ways back; errors.go what a write is refused
 //     with;
 //   - find.go has the reads, selection.go finds records by index, and embed.go has results;
@@ -35,8 +35,7 @@
 //     edits;
 //   - db.go has Open and Update, follow.go what comes from the store and what followers
 //     see, and shared.go what only stores with several users need;
-//   - fork.go has copies in memory, as sessions use them, and snapshotpatch.go writes the
-//     changes between two snapshots as a JSON Patch;
+//   - fork.go has copies in memory, as sessions use them;
 //   - check.go finds what breaks the schema.
 //
 // # Order of events

@@ -408,8 +408,8 @@ func (tx *Tx) setField(name string, value jsontext.Value) error {
 	return tx.deleted(old, nil)
 }
 
-// setCollection deletes all records of a collection and creates those of value. The rules for
-// deletions apply to those whose ids are gone.
+// setCollection deletes all records of a collection and creates those of value, which keep
+// their ids. The rules for deletions apply to those whose ids are gone.
 func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	if faults := tx.snap.schema.Member(name).CheckType(jsontext.Value("[]")); faults != nil {
 		return &FaultError{Kind: storage.ErrInvalid, Faults: faults}
@@ -423,7 +423,7 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	i := 0
 	for v := range rawjson.Elements(value) {
 		err := tx.below(fmt.Sprintf("/%d", i), func() error {
-			_, err := tx.create(Create, name, "", v)
+			_, err := tx.create(createKept, name, "", v)
 			return shapeFault(err, "")
 		})
 		if err := all.add(err); err != nil {

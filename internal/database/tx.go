@@ -105,6 +105,9 @@ func (tx *Tx) drop(name string) {
 // A Mode is how Put makes a record of a body.
 type Mode int
 
+// createKept is Create for a record whose id is kept even if ids are read-only.
+const createKept Mode = -1
+
 // The modes of Put.
 const (
 	Create             Mode = iota // append a record
@@ -191,7 +194,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 				rawjson.MaxDepth, storage.ErrShape)
 		}
 	}
-	value, id, invalid, taken := tx.withID(collection, c.ids, value, rules.ReadOnlyID(), c.has)
+	value, id, invalid, taken := tx.withID(collection, c.ids, value, mode != createKept && rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
 	faults = append(append(faults, invalid...), rules.ForRecord().Check(nil, value, nil)...)
 	taken = append(taken, tx.taken(c, value, id, nil)...)

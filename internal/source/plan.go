@@ -1,123 +1,178 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
-// A Part is a JSON Patch of a database that fits one request.
+// A Part is a transaction that fits one request.
 type Part struct {
-	Items []*Item // of the operations
-
-	operations, made []byte // made makes the collections of earlier parts
-	before           int    // operations in made
+	operations []*operation
+	made       [][]byte // make the collections of earlier parts
+	size       int64    // of the operations, in bytes
 }
 
-// Patch returns the patch. As a trial it does to the database without the earlier parts
-// what it does after them.
-func (p *Part) Patch(trial bool) []byte {
-	patch := []byte{'['}
-	if trial {
-		patch = append(patch, p.made...)
+// An operation is one for an item or, if list is set, for all records of a new collection.
+type operation struct {
+	head  []byte // what is before the value
+	value []byte
+	list  bool
+	items []*Item
+}
+
+func newOperation(op string, i *Item, id, field string) *operation {
+	head := []byte("{")
+	head = rawjson.AppendMember(head, "op", rawjson.AppendQuote(nil, op))
+	head = rawjson.AppendMember(head, "collection", rawjson.AppendQuote(nil, i.Field))
+	if id != "" {
+		head = rawjson.AppendMember(head, "id", rawjson.AppendQuote(nil, id))
 	}
-	return append(append(rawjson.AppendComma(patch), p.operations...), ']')
+	return &operation{head: rawjson.AppendMember(head, field, nil)}
 }
 
-// Find returns the item that a pointer into the patch leads to, and the pointer into it.
+func (o *operation) text() []byte {
+	if o.list {
+		return slices.Concat(o.head, []byte("["), o.value, []byte("]}"))
+	}
+	return slices.Concat(o.head, o.value, []byte("}"))
+}
+
+// add adds an item, whose value takes the place of a value unless o is a list.
+func (o *operation) add(i *Item) {
+	if len(o.items) > 0 {
+		o.value = append(o.value, ',')
+	}
+	o.value = append(o.value, i.Value...)
+	o.items = append(o.items, i)
+}
+
+// Transaction returns the operations. As a trial they do to the database without the earlier
+// parts what they do after these.
+func (p *Part) Transaction(trial bool) []byte {
+	var texts [][]byte
+	if trial {
+		texts = slices.Clone(p.made)
+	}
+	for _, o := range p.operations {
+		texts = append(texts, o.text())
+	}
+	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+}
+
+// Find returns the item that a pointer into the transaction leads to, and the pointer into it.
 func (p *Part) Find(trial bool, pointer string) (*Item, string) {
-	tokens := rawjson.SplitPointer(pointer + "//") // operation, "value", and so on
-	n, _ := strconv.Atoi(tokens[0])
+	tokens := rawjson.SplitPointer(pointer)
+	next := func() int {
+		if len(tokens) == 0 {
+			return 0
+		}
+		n, _ := strconv.Atoi(tokens[0])
+		tokens = tokens[1:]
+		return n
+	}
+	n := next()
 	if trial {
-		n -= p.before
+		n -= len(p.made)
 	}
-	return p.Items[max(0, min(n, len(p.Items)-1))], rawjson.Pointer(tokens[2:max(2, len(tokens)-2)]...)
+	o := p.operations[max(0, min(n, len(p.operations)-1))]
+	next() // "record" or "value"
+	at := 0
+	if o.list {
+		at = next()
+	}
+	return o.items[max(0, min(at, len(o.items)-1))], rawjson.Pointer(tokens...)
 }
 
-// add adds operations for an item.
-func (p *Part) add(i *Item, ops ...string) {
-	for _, op := range ops {
-		p.operations, p.Items = append(rawjson.AppendComma(p.operations), op...), append(p.Items, i)
+// Done notes that the items of the part are in the database.
+func (p *Part) Done() {
+	for _, o := range p.operations {
+		for _, i := range o.items {
+			i.Done = true
+		}
 	}
 }
 
-func operation(op string, value []byte, path ...string) string {
-	return fmt.Sprintf(`{"op":%q,"path":%s,"value":%s}`, op, rawjson.AppendQuote(nil, rawjson.Pointer(path...)), value)
-}
-
-// Plan divides items into parts with patches of at most most bytes, and sets their
-// outcomes. wrong is called for items that cannot be imported.
-func Plan(s *database.Snapshot, items []*Item, replace bool, most int64, wrong func(i *Item, detail string)) (parts []*Part) {
+// Plan divides items into parts of at most most bytes and operations, and sets their
+// outcomes. wrong is called for items that cannot be imported. A collection without records
+// is set as a whole, in which records keep their ids.
+func Plan(s *database.Snapshot, items []*Item, replace bool, most int64, operations int, wrong func(i *Item, detail string)) (parts []*Part) {
 	type record struct{ field, id string }
-	places := make(map[record]int) // of records; -1: of an item
-	listed := make(map[string]bool)
-	made := new(Part) // all collections that are made
+	seen := make(map[record]bool)
+	type list struct {
+		*operation
+		part int
+	}
+	lists := make(map[string]list) // the operations that make collections
+	var made [][]byte              // these, without records
 	for _, i := range items {
-		name, path, ops := i.Field, []string{i.Field}, []string(nil)
+		name := i.Field
 		kind, exists := s.Kind(name)
 		old, _ := s.Value(name)
 		if exists && (kind == storage.Array) != i.isList() {
-			wrong(i, fmt.Sprintf("%s is a list of records %s", name, map[bool]string{true: "here, and not in the database", false: "in the database, and not here"}[i.isList()]))
+			sides := map[bool]string{true: "here, and not in the database", false: "in the database, and not here"}
+			wrong(i, fmt.Sprintf("%s is a list of records %s", name, sides[i.isList()]))
 			continue
 		}
-		if i.isList() && !listed[name] {
-			listed[name] = true
-			n := 0
-			for r := range s.All(name) {
-				places[record{name, r.ID}] = n
-				n++
-			}
-			if n == 0 && !i.Whole { // records keep their ids in a collection that the patch makes
-				ops = append(ops, operation("add", []byte("[]"), name))
-			}
-		}
 		member := s.IDMember(name)
-		if id, ok := storage.ID(i.Value, member); ok && !i.Whole {
-			at, there := places[record{name, id}]
-			if places[record{name, id}] = -1; there && at < 0 {
+		id, hasID := storage.ID(i.Value, member)
+		if hasID && !i.Whole {
+			if seen[record{name, id}] {
 				wrong(i, fmt.Sprintf("another record has the %s %s, too", member, rawjson.Shorten(id)))
 				continue
 			}
+			seen[record{name, id}] = true
 			if r, err := s.Get(name, id); err == nil {
-				stored, _ := rawjson.Member(r.Value, member)
-				old, path = r.Value, []string{name, strconv.Itoa(at)}
-				ops = append(ops, operation("test", stored, name, path[1], member))
+				old = r.Value
 			}
 		}
-		switch {
-		case i.Whole && i.isList() && exists, old != nil && rawjson.Equal(old, i.Value):
+		if i.Whole && i.isList() && exists || old != nil && rawjson.Equal(old, i.Value) {
 			i.Outcome = "equal"
 			continue
-		case old != nil && !replace:
+		}
+		if old != nil && !replace {
 			i.Outcome = "kept as before (see --replace)"
 			continue
-		case old != nil:
+		}
+		i.Outcome = "added"
+		if old != nil {
 			i.Outcome = "replaced"
-			ops = append(ops, operation("replace", i.Value, path...))
+		}
+		var o *operation
+		n, grown := len(parts)-1, int64(len(i.Value))+1
+		l, isMade := lists[name]
+		switch {
+		case i.Whole:
+			o = newOperation("set", i, "", "value")
+		case old != nil:
+			o = newOperation("replace", i, id, "record")
+		case isMade && l.part == n && parts[n].size+grown <= most:
+			o = l.operation
+		case isMade || s.Len(name) > 0:
+			o = newOperation("create", i, "", "record")
 		default:
-			if i.Outcome = "added"; !i.Whole {
-				path = append(path, "-")
+			o = newOperation("set", i, "", "value")
+			o.list = true
+		}
+		if o != l.operation {
+			grown += int64(len(o.head)) + 4
+			if n < 0 || parts[n].size+grown > most || len(parts[n].made)+len(parts[n].operations) == operations {
+				n++
+				parts = append(parts, &Part{made: slices.Clone(made), size: int64(len(bytes.Join(made, []byte(",")))) + 2})
 			}
-			ops = append(ops, operation("add", i.Value, path...))
+			parts[n].operations = append(parts[n].operations, o)
 		}
-		if n := len(parts) - 1; n < 0 || !parts[n].holds(most, ops) {
-			parts = append(parts, &Part{made: slices.Clone(made.operations), before: len(made.Items)})
+		if o.list && o != l.operation {
+			lists[name] = list{o, n}
+			made = append(made, o.text())
 		}
-		parts[len(parts)-1].add(i, ops...)
-		if old == nil {
-			made.add(i, ops[:len(ops)-1]...)
-		}
+		o.add(i)
+		parts[n].size += grown
 	}
 	return parts
-}
-
-// holds reports whether there is room for operations in a patch of at most most bytes.
-func (p *Part) holds(most int64, ops []string) bool {
-	const mostOperations = 10_000
-	return int64(len(p.made)+len(p.operations)+len(strings.Join(ops, ","))+4) <= most && p.before+len(p.Items)+len(ops) <= mostOperations
 }

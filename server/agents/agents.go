@@ -1,6 +1,5 @@
 // Package agents serves coding agents by the Model Context Protocol. Its tools read by
-// requests to the API, so they have its rules, limits and errors, and write by one
-// transaction; text.go makes their answers short.
+// requests to the API, so they have its rules, limits and errors; text.go makes their answers short.
 package agents
 
 import (
@@ -14,17 +13,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A Service is the API as the request of an agent sees it.
 type Service interface {
-	// Do sends a request. A path below /_/ is one of the service.
-	Do(method, path string, body any) (header http.Header, text []byte, err error)
-
-	// Write makes changes, all or none, or tries them. It returns the records as stored.
-	Write(changes []Change, try bool) (records []json.RawMessage, rev string, err error)
+	// Do sends a request, with a preference unless prefer is empty. A path below /_/ is one
+	// of the service.
+	Do(method, path string, body any, prefer string) (header http.Header, text []byte, err error)
 
 	// Session returns the session in which the agent works, "" for the database.
 	Session() string
@@ -40,12 +38,17 @@ type Service interface {
 	Recovered(v any) error
 }
 
-// A Change is what is to be done to a record, or to an object, which has no id.
-type Change struct {
-	Op         string          `json:"op" jsonschema:"create, update, replace or delete"`
-	Collection string          `json:"collection"`
-	ID         ID              `json:"id,omitempty"`
+// An Operation is a step of a transaction.
+type Operation struct {
+	Op         string          `json:"op" jsonschema:"create, update, replace, delete, set, remove, rename or unset"`
+	Collection string          `json:"collection" jsonschema:"for set and remove any top-level field"`
+	ID         ID              `json:"id,omitempty" jsonschema:"of the record; an object has none"`
 	Record     json.RawMessage `json:"record,omitempty" jsonschema:"all fields of a new record, those that change in an update"`
+	Unset      []string        `json:"unset,omitempty" jsonschema:"fields that an update removes"`
+	If         json.RawMessage `json:"if,omitempty" jsonschema:"fields that must have these values before"`
+	Value      jsontext.Value  `json:"value,omitempty" jsonschema:"of set: the whole collection or object"`
+	Field      string          `json:"field,omitempty" jsonschema:"of rename and unset: the field of all records"`
+	To         string          `json:"to,omitempty" jsonschema:"of rename: the new name of the field or, without field, of the collection"`
 }
 
 // An ID is the id of a record as text. In JSON it may be a number, as in the record.
@@ -88,7 +91,7 @@ func Handler(o Options) http.Handler {
 		add(m, true, "requests", "Lists the latest requests of the front end, the newest first, and why one was refused. With id: one with its bodies.", requests)
 	}
 	if !o.ReadOnly {
-		add(m, false, "write", "Creates, updates (merges fields), replaces and deletes records: all or none, in one transaction.", write)
+		add(m, false, "write", "Creates, updates (merges fields), replaces and deletes records, sets, removes and renames collections: all or none, in one transaction.", write)
 		add(m, false, "undo", "Reverts the newest change through the API, or the one with a revision.", undo)
 		add(m, false, "generate", "Adds made-up records that fit the rules.", generate)
 		if o.Simulate {
@@ -101,7 +104,7 @@ func Handler(o Options) http.Handler {
 
 // add adds a tool. Its error is text for the agent.
 func add[In any](m *mcp.Server, reads bool, name, about string, run func(Service, In) (string, error)) {
-	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}}})
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}, reflect.TypeFor[jsontext.Value](): {}}})
 	if err != nil {
 		panic(err) // a type of this package has no JSON Schema
 	}

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,9 +13,9 @@ type broken struct{ Service }
 
 func (broken) IsObject(string) (bool, error) { return false, nil }
 
-func (broken) Do(string, string, any) (http.Header, []byte, error) { panic(http.ErrAbortHandler) }
-
-func (broken) Write([]Change, bool) ([]json.RawMessage, string, error) { panic("write") }
+func (broken) Do(string, string, any, string) (http.Header, []byte, error) {
+	panic(http.ErrAbortHandler)
+}
 
 func (broken) Recovered(v any) error { return fmt.Errorf("recovered: %v", v) }
 
@@ -26,7 +25,7 @@ func TestRecovered(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), http.ErrAbortHandler.Error()) {
 		t.Error(err)
 	}
-	if _, err := recovered(broken{}, writeInput{Changes: make([]Change, 1)}, write); err == nil || err.Error() != "recovered: write" {
+	if _, err := recovered(broken{}, writeInput{Changes: make([]Operation, 1)}, write); err == nil || !strings.Contains(err.Error(), http.ErrAbortHandler.Error()) {
 		t.Error(err)
 	}
 	none := errors.New("none")

@@ -19,7 +19,7 @@ const (
 
 // get reads a resource into v.
 func get(s Service, path string, v any) (http.Header, error) {
-	h, text, err := s.Do(http.MethodGet, path, nil)
+	h, text, err := s.Do(http.MethodGet, path, nil, "")
 	if err == nil {
 		err = json.Unmarshal(text, v)
 	}
@@ -28,7 +28,7 @@ func get(s Service, path string, v any) (http.Header, error) {
 
 // text returns the answer to a request.
 func text(s Service, method, path string, body any) (string, error) {
-	_, t, err := s.Do(method, path, body)
+	_, t, err := s.Do(method, path, body, "")
 	return string(t), err
 }
 
@@ -241,22 +241,34 @@ func requests(s Service, in requestsInput) (string, error) {
 }
 
 type writeInput struct {
-	Changes []Change `json:"changes"`
-	Try     bool     `json:"try,omitempty" jsonschema:"answer as the write would, and store nothing"`
+	Changes []Operation `json:"changes"`
+	Try     bool        `json:"try,omitempty" jsonschema:"answer as the write would, and store nothing"`
 }
 
 func write(s Service, in writeInput) (string, error) {
 	if len(in.Changes) == 0 {
 		return "", errors.New("changes is missing or empty: nothing was stored")
 	}
-	records, rev, err := s.Write(in.Changes, in.Try)
+	prefer := ""
+	if in.Try {
+		prefer = "tx=rollback"
+	}
+	_, text, err := s.Do(http.MethodPost, "/_/transaction", in.Changes, prefer)
 	if err != nil {
 		return "", err
 	}
-	head := "stored as revision " + rev
+	var stored struct {
+		Rev     string
+		Records []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return "", err
+	}
+	head := "stored as revision " + stored.Rev
 	if in.Try {
 		head = "not stored: this is what the write would do"
 	}
+	records := slices.DeleteFunc(stored.Records, func(r json.RawMessage) bool { return string(r) == "null" })
 	lines, _ := list(records)
 	return head + "\n" + lines, nil
 }
