@@ -16,7 +16,6 @@ import (
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
 
