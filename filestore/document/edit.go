@@ -117,7 +117,7 @@ func (e *edit) renames(c storage.Change, later []storage.Change) bool {
 		isHere := to.ID == "" && to.Value != nil && to.Next == next && to.Collection != "$schema" &&
 			!slices.ContainsFunc(e.members, func(m *member) bool { return m.name == to.Collection })
 		if !isHere || e.idMember(c.Collection) != e.idMember(to.Collection) ||
-			!rawjson.SameUnescaped(plain(e.members[i].text()), to.Value) {
+			!rawjson.SameUnescaped(plain(e.members[i].valueText()), to.Value) {
 			continue
 		}
 		label, err := jsontext.AppendQuote(nil, to.Collection)
