@@ -56,6 +56,7 @@ func TestStatuses(t *testing.T) {
 		{err: storage.ErrBroken, status: 503, logged: true, keeper: "cluster"},
 		{err: storage.ErrReadOnly, status: 503, logged: true, keeper: "cluster"},
 		{err: storage.ErrBusy, status: 503, logged: true, keeper: "cluster"},
+		{err: storage.ErrConflict, status: 503, logged: true, keeper: "cluster"},
 		{err: storage.ErrFull, status: 507, logged: true, keeper: "cluster"},
 		{err: context.Canceled, status: 503},
 		{err: context.DeadlineExceeded, status: 503},

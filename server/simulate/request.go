@@ -62,9 +62,9 @@ func (p *parser) requestHeaders(v jsontext.Value) error {
 	err := eachHeader(v, func(name, text string) error {
 		switch {
 		case name == "Authorization" && p.passwords:
-			return errors.New("Authorization cannot be matched: the server uses it for its own password (not with --no-auth)")
+			return errors.New("the header Authorization cannot be matched: the server uses it for its own password (not with --no-auth)")
 		case name == "Host":
-			return errors.New("Host cannot be matched: rules do not see it")
+			return errors.New("the header Host cannot be matched: rules do not see it")
 		case text == hidden:
 			return errHidden
 		case len(text) > maxPattern || strings.Count(text, "*") > maxStars:

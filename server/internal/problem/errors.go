@@ -234,7 +234,7 @@ func ofCluster(err error) (p *Problem, cause error) {
 	case errors.Is(err, storage.ErrTooLarge) && adviceOf(err) != "": // for one transaction of etcd
 		detail := strings.TrimSpace(adviceOf(err)) + " Nothing was changed."
 		return New(http.StatusRequestEntityTooLarge, detail), nil
-	case errors.Is(err, storage.ErrBusy):
+	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
 		return Unavailable("Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
 	}
 	return nil, nil
