@@ -176,7 +176,7 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 		s.insert(f)
 		return nil
 	}
-	f.Unlock()
+	s.giveBack(f)
 	if refused == nil && !s.folder.Opened {
 		return err
 	}

@@ -4,12 +4,14 @@ package filestore
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"pickup/filestore/internal/checksum"
 	"pickup/filestore/internal/disk"
 )
 
@@ -83,5 +85,30 @@ func TestLitterBecomesDisplaced(t *testing.T) {
 	drafts, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".db.json.tmp-*"))
 	if len(drafts) != 1 || text(t, drafts[0]) != sample {
 		t.Errorf("the displaced file is gone: %v", drafts)
+	}
+}
+
+// TestDisplacedByDeletedFile starts on a folder after a crash that left what the last write
+// of a deleted file displaced. No file has the name any more, and the rest goes with the stop.
+func TestDisplacedByDeletedFile(t *testing.T) {
+	for _, w := range simulated {
+		t.Run(w.name, func(t *testing.T) {
+			dir := folderOf(t, map[string]string{"a.json": "[]\n"})
+			const was = "[{\"id\": \"1\"}]\n"
+			put(t, filepath.Join(dir, fmt.Sprintf(".d.json.prev-%v-0", checksum.Of([]byte(was)))), was)
+
+			s, err := Open(t.Context(), dir, patient(w.options()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			left, _ := filepath.Glob(filepath.Join(dir, ".d.json*"))
+			if len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
 	}
 }
