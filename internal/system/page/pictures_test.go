@@ -82,7 +82,7 @@ func TestPagePictures(t *testing.T) {
 		p.open(screen.hash)
 		screen.act()
 		p.until(`document.querySelector(".foot .live")?.textContent === "Live" && !document.querySelector(".skeleton-bar, .wait, .changed, .row.new")`)
-		file := filepath.Join("..", "..", "docs", "page", screen.name+".png")
+		file := filepath.Join("..", "..", "..", "docs", "page", screen.name+".png")
 		if *updatePictures {
 			p.updatePicture(file)
 		} else {
