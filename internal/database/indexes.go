@@ -179,9 +179,12 @@ func (x *indexes) equality(member string, pinned bool) *index {
 	return ix
 }
 
-// forked returns the index of a fork, given the index of its base.
+// forked returns the index of a fork, given the index of its base. A copy changes what it is
+// made of, so the base is locked.
 func (x *indexes) forked(base *index) *index {
+	x.base.mu.Lock()
 	ix := base.copy()
+	x.base.mu.Unlock()
 	ix.used = new(atomic.Uint64)
 	x.base.records.Differing(x.records, ix.replace)
 	return ix
