@@ -90,15 +90,15 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	return changed
 }
 
-// renamed returns the index of the member of o that it, a new member of n, probably was before:
+// renamed returns the index of the member of l that it, a new member of n, probably was before:
 // one from last on, in front of the next member that is in n too, with the same value. It
 // returns -1 if there is none.
-func (o *list) renamed(n *list, it item, last int) int {
-	for i := last; i < len(o.items); i++ {
-		if n.place(string(o.items[i].name())) >= 0 {
+func (l *list) renamed(n *list, it item, last int) int {
+	for i := last; i < len(l.items); i++ {
+		if n.place(string(l.items[i].name())) >= 0 {
 			break
 		}
-		if bytes.Equal(o.items[i].value, it.value) || rawjson.SameUnescaped(plain(o.items[i].value), it.value) {
+		if bytes.Equal(l.items[i].value, it.value) || rawjson.SameUnescaped(plain(l.items[i].value), it.value) {
 			return i
 		}
 	}
