@@ -32,7 +32,8 @@ func refusedName(member string) string {
 // between two spellings of a character (é is one code point or two).
 func isOneName(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
 
-// MemberOf returns the name of the member in a file of a folder, "" if there is none.
+// MemberOf returns the name of the member in a file of a folder. It returns "" for a file that
+// holds no member.
 func MemberOf(path string) string {
 	if member, ok := strings.CutSuffix(filepath.Base(path), ".json"); ok && refusedName(member) == "" {
 		return member

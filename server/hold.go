@@ -44,8 +44,8 @@ type holds struct {
 }
 
 // release releases the requests of a session held under a name, and returns the number of these
-// requests. If there are none, release also returns a channel that is closed when the next request
-// is held.
+// requests. If it releases nothing, release also returns a channel. The channel is closed when the
+// next request is held.
 func (l *holds) release(session, name string) (released int, arrived <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

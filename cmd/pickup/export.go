@@ -113,7 +113,8 @@ func (c *exportCommand) contents(b storage.Batch, rules string) []storage.Collec
 	return contents
 }
 
-// writeRules writes the rules to a file, unless there are none or the file has them.
+// writeRules writes the rules to a file. It does nothing if the rules are empty or already in
+// the file.
 func writeRules(e *environment, file string, rules []byte) error {
 	if len(rules) == 0 {
 		return nil

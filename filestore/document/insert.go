@@ -1,8 +1,7 @@
 package document
 
-// push appends an item, sets its gap and returns it. sep is the separator to
-// use before items that are pushed later, or nil if there are none. s is the
-// style for the first item of an empty list.
+// push appends an item, sets its gap and returns it. It uses the separator sep or, if sep is nil,
+// the separator of the list. s is the style for the first item of an empty list.
 func (l *list) push(it item, s style, sep []byte) *item {
 	switch {
 	case len(l.items) == 0 && sep == nil:

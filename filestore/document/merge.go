@@ -90,9 +90,9 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	return changed
 }
 
-// renamed returns the index of the member of l that it, a new member of n, probably was before:
-// one from last on, in front of the next member that is in n too, with the same value. It
-// returns -1 if there is none.
+// renamed finds the member of l that probably became it, a new member of n, by a change of name.
+// Such a member has the same value, and comes after index last and before the next member that n
+// has, too. renamed returns its index, or -1.
 func (l *list) renamed(n *list, it item, last int) int {
 	for i := last; i < len(l.items); i++ {
 		if n.place(string(l.items[i].name())) >= 0 {

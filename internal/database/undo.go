@@ -208,7 +208,7 @@ func merge(updates []*Revision) *Revision {
 }
 
 // sameElement reports whether the element with that key is the same in two states of a top-level
-// field. An empty key stands for the whole field.
+// field. If key is empty, sameElement compares the whole field.
 func sameElement(a, b *collection, key string) bool {
 	if key == "" {
 		return a == b || new(difference).member(a, b)

@@ -24,8 +24,8 @@ type sentence struct {
 // A state is a letter for the expected token: o for the Root, v for another value, i for an
 // element of an array, n for a name, I and N for the same after a comma, : for a colon, a comma
 // for a comma or a closing bracket, e for the end. In an invalid token, the state is 0 for a
-// number, s for a string and E for a string without an end. u stands for UTF-16, b for a byte
-// order mark, r for an empty text, d for a duplicate name.
+// number, s for a string and E for an unterminated string. The state is u for UTF-16, b for a
+// byte order mark, r for an empty text, d for a duplicate name.
 var sentences = parseSentences()
 
 //go:embed sentences.txt

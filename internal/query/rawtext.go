@@ -8,7 +8,7 @@ import (
 // A rawText is a part of a text to search for. The part can be found in stored JSON. Most
 // records lack the part, and need not be unquoted and folded.
 type rawText struct {
-	text         []byte // the folded part; empty if there is none
+	text         []byte // the folded part; empty if no part can be found
 	rarest       int    // the index of the byte of text that is probably the rarest
 	upper, lower byte   // the rarest byte in both cases
 }

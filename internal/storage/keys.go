@@ -47,7 +47,7 @@ func (k *Keys) Next(value jsontext.Value) string {
 	return k.Give(id)
 }
 
-// Give is like Next for an element with a known id. An empty id means that there is none.
+// Give is like Next for an element with a known id. If id is empty, Give makes a key.
 func (k *Keys) Give(id string) string {
 	n := k.n
 	k.n++

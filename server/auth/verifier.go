@@ -42,8 +42,8 @@ type Verifier struct {
 	slots    chan struct{} // one for each check that runs
 }
 
-// A known is the key of remembered credentials. A zero from stands for any source. Wrong
-// credentials are not remembered.
+// A known is the key of remembered credentials. If from is zero, they are valid from any
+// address. Wrong credentials are not remembered.
 type known struct {
 	mark mark
 	from netip.Prefix

@@ -192,7 +192,7 @@ type RecordTopic struct {
 	ID    string
 }
 
-// value returns the record or the resource, nil if there is none.
+// value returns the record or the resource. It returns nil if the topic has no value in snap.
 func (t RecordTopic) value(snap *database.Snapshot) jsontext.Value {
 	name := t.Query.Collection
 	kind, _ := snap.Kind(name)
