@@ -53,7 +53,9 @@ func (req *request) readyz() error {
 }
 
 func (req *request) readyzVerbose(broken error) error {
-	status, body, file := http.StatusOK, health{Status: "ready"}, "ok"
+	status := http.StatusOK
+	body := health{Status: "ready"}
+	file := "ok"
 	if broken != nil || req.writeError() != nil {
 		status, body.Status = http.StatusServiceUnavailable, "not ready"
 		req.Header("Retry-After", problem.RetryAfter)

@@ -63,7 +63,9 @@ func (req *request) llms() error {
 			fmt.Fprintf(&b, format+"\n", args...)
 		}
 	}
-	at, first, one := req.sessionPath, "", "COLLECTION"
+	at := req.sessionPath
+	first := ""
+	one := "COLLECTION"
 	write := req.refuseWrites() == nil
 	var names, relations []string
 	index := req.index().Collections
@@ -79,12 +81,16 @@ func (req *request) llms() error {
 	if first == "" {
 		first = req.base() + "/COLLECTION"
 	}
-	what, where, edit := "a JSON file", "the file", "edit %s"
+	what := "a JSON file"
+	where := "the file"
+	edit := "edit %s"
 	switch {
 	case req.server.db.Shared():
 		what, where = "a database in an etcd cluster", "the database"
 	case req.Source != nil && req.Source().Folder:
-		what, where, edit = "a folder of JSON files", "the files", "edit the files of %s"
+		what = "a folder of JSON files"
+		where = "the files"
+		edit = "edit the files of %s"
 	}
 	line(true, "- Types: %s. Do not read %s, which is large, unless you generate a client.", at+openapi.TypesPath, at+openapi.OpenAPIPath)
 	if req.Source != nil && write && req.session == nil {

@@ -93,7 +93,11 @@ func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 func (e *recording) end(c *gin.Context, o *outcome) {
 	c.Writer = e.writer.ResponseWriter // which Gin uses again
 	if !isPreflight(c.Request) || o.status >= http.StatusBadRequest {
-		e.Status, e.Bytes, e.MS, e.Simulated, e.Problem = o.status, o.bytes, o.ms(), o.simulated, o.problem
+		e.Status = o.status
+		e.Bytes = o.bytes
+		e.MS = o.ms()
+		e.Simulated = o.simulated
+		e.Problem = o.problem
 		e.writer.log.Add(&e.Request)
 	}
 	*e = recording{}

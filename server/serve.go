@@ -111,7 +111,9 @@ func (req *request) choose(choices []*route) (*route, error) {
 	case !served || i < 0:
 		return nil, req.noResource()
 	}
-	req.name, req.id, req.child = name, req.Param("id"), req.Param("child")
+	req.name = name
+	req.id = req.Param("id")
+	req.child = req.Param("child")
 	if req.child != "" && memberOf(req.snap, req.child) != array {
 		return nil, req.noChildren()
 	}

@@ -164,7 +164,10 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 
 // hold waits until the request is released, or for MaxDelay.
 func (s *server) hold(c *gin.Context, name string, h held) error {
-	h.Name, h.Path, h.Since, h.released = name, httpx.Clip(h.Path), time.Now().UTC(), make(chan struct{})
+	h.Name = name
+	h.Path = httpx.Clip(h.Path)
+	h.Since = time.Now().UTC()
+	h.released = make(chan struct{})
 	l := &s.simulation.holds
 	l.mu.Lock()
 	l.list = append(l.list, &h)

@@ -108,7 +108,9 @@ func (req *request) readStatus() error {
 			p, _ := problem.Of(broken, problem.Keeper(req.db))
 			x.File.State, x.File.Detail = "broken", p.Detail
 			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
-				x.File.Line, x.File.Column, x.File.Excerpt = e.Line, e.Column, e.Excerpt
+				x.File.Line = e.Line
+				x.File.Column = e.Column
+				x.File.Excerpt = e.Excerpt
 				if x.File.Folder {
 					x.File.Collection = strings.TrimSuffix(filepath.Base(e.File), ".json")
 				}

@@ -82,7 +82,9 @@ func (req *request) checkTarget(tx *database.Tx) error {
 // database if name is "".
 func (req *request) listTag(snap *database.Snapshot, name string) string {
 	of := *req
-	of.name, of.id, of.child = name, "", ""
+	of.name = name
+	of.id = ""
+	of.child = ""
 	return of.tagOf(snap, name, "", openapi.JSONType, nil)
 }
 

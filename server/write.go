@@ -53,7 +53,8 @@ func (req *request) create() error {
 				faults.Faults = append(faults.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
 				break
 			}
-			if created[i] = r; r != nil {
+			created[i] = r
+			if r != nil {
 				more += len(r.Value) - len(object)
 			}
 		}

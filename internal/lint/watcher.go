@@ -40,7 +40,9 @@ const (
 // schema, until ctx is done. After other changes it only checks the database, but rests
 // ten times as long as the latest check took.
 func (w *Watcher) Run(ctx context.Context) {
-	rev, rules, base := w.db.Snapshot().Rev(), w.db.Schema(), w.db.Baseline().Rev()
+	rev := w.db.Snapshot().Rev()
+	rules := w.db.Schema()
+	base := w.db.Baseline().Rev()
 	var next time.Time // when the rest ends
 	w.report()
 	for {

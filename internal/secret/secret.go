@@ -173,8 +173,11 @@ func hideString(v jsontext.Value, name string, found func(name string)) jsontext
 		if n > 0 {
 			hidden = string(inner)
 		}
-	} else if hidden = InText(s); hidden != s {
-		found(name)
+	} else {
+		hidden = InText(s)
+		if hidden != s {
+			found(name)
+		}
 	}
 	if hidden == s {
 		return v

@@ -44,7 +44,8 @@ func CSV(name string, text []byte, kindOf func(path []string) jsontext.Kind, wro
 			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
 			return nil
 		}
-		if kinds[i] = kindOf(paths[i]); kinds[i] == 0 {
+		kinds[i] = kindOf(paths[i])
+		if kinds[i] == 0 {
 			kinds[i] = t.kind(i)
 		}
 	}

@@ -146,7 +146,8 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 	}
 	n := 0
 	for e := range d.snap.All(r.Name) {
-		if n++; n > 100 {
+		n++
+		if n > 100 {
 			break
 		}
 		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Check(e.Value, e.Value, nil) != nil {

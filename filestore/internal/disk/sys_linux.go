@@ -31,7 +31,9 @@ func changed(info os.FileInfo) syscall.Timespec {
 
 // writeAt lets the kernel join runs, which saves a copy.
 func writeAt(f *os.File, runs [][]byte, off int64) (int, error) {
-	n, size, err := 0, 0, error(unix.EINTR)
+	n := 0
+	size := 0
+	err := error(unix.EINTR)
 	for err == unix.EINTR {
 		n, err = unix.Pwritev(int(f.Fd()), runs, off)
 	}

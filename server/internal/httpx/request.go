@@ -51,7 +51,10 @@ func TraceAttrs(r *http.Request) []slog.Attr {
 	if m == nil {
 		return nil
 	}
-	version, trace, parent, more := m[1], m[2], m[3], m[4]
+	version := m[1]
+	trace := m[2]
+	parent := m[3]
+	more := m[4]
 	if version == "ff" || version == "00" && more != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
 		return nil
 	}
