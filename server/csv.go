@@ -70,10 +70,10 @@ func appendRow(dst []byte, cells []string) []byte {
 }
 
 func cellText(v jsontext.Value) string {
-	switch {
-	case v.Kind() == 'n':
+	switch v.Kind() {
+	case 'n':
 		return ""
-	case v.Kind() == '"':
+	case '"':
 		return harmless(rawjson.Unquote(v))
 	}
 	return string(v)

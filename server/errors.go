@@ -66,10 +66,10 @@ func servable(s *database.Snapshot) []string {
 // noResource returns the problem for a path at which there is nothing.
 func (req *request) noResource() *problem.Problem {
 	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
-	switch path := req.Request.URL.Path; {
-	case req.Prefix != "" && path == noRoute:
+	path := req.Request.URL.Path
+	if req.Prefix != "" && path == noRoute {
 		detail += " The API is below " + req.Prefix + "."
-	case !req.offers(path):
+	} else if !req.offers(path) {
 		detail += " The settings of the server turn it off."
 	}
 	return notFound(req.snap, detail)
@@ -98,10 +98,10 @@ func (req *request) noCollection(s *database.Snapshot, name string) *problem.Pro
 	names := servable(s)
 	kind, there := s.Kind(name)
 	db, taken := s.Kind("db")
-	switch {
-	case there && kind == storage.Other && (!taken || db == storage.Other):
+	if there && kind == storage.Other && (!taken || db == storage.Other) {
 		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object, so it has no URL of its own. It is part of /db.", httpx.Clip(name)))
-	case len(names) == 0:
+	}
+	if len(names) == 0 {
 		return notFound(s, fmt.Sprintf("There is no collection %q. The database has no collections yet%s.", httpx.Clip(name), req.howToAdd(httpx.Clip(name))))
 	}
 	near, meant := spell.Nearest(name, names), ""

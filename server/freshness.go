@@ -38,21 +38,22 @@ func (req *request) awaitRevision() error {
 	case req.ReadLatest:
 		want = latestRevision
 	}
-	switch {
-	case want != latestRevision && req.MaxStale > 0 && req.db.Age() > req.MaxStale:
+	if want != latestRevision && req.MaxStale > 0 && req.db.Age() > req.MaxStale {
 		return tryAgainSoon("The cluster has not answered for longer than --max-stale allows.")
-	case want == "":
+	}
+	if want == "" {
 		return nil
 	}
+
 	return req.reach(func(ctx context.Context) (*database.Snapshot, error) {
 		if want == latestRevision {
 			return req.db.Fresh(ctx)
 		}
 		at, ok := parseEventID(want)
-		switch {
-		case !ok:
+		if !ok {
 			return nil, problem.New(http.StatusBadRequest, revisionHeader+" must be the value of that header in an answer, as in 7KQ2AB-42, or latest.")
-		case at.run != req.db.Run():
+		}
+		if at.run != req.db.Run() {
 			return nil, problem.New(http.StatusPreconditionFailed,
 				revisionHeader+" comes from another database, or from an earlier run of this server. Send the request without it.")
 		}

@@ -145,10 +145,10 @@ func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 // for a path that does not have the prefix, or would be one of the service then.
 func (f *front) withoutPrefix(path string) string {
 	rest, ok := strings.CutPrefix(path, f.Prefix)
-	switch {
-	case ok && rest == "":
+	if ok && rest == "" {
 		return "/"
-	case !ok || rest[0] != '/' || rewrite.IsService(rest):
+	}
+	if !ok || rest[0] != '/' || rewrite.IsService(rest) {
 		return noRoute
 	}
 	return rest

@@ -81,17 +81,7 @@ func (req *request) llms() error {
 	if first == "" {
 		first = req.base() + "/COLLECTION"
 	}
-	what := "a JSON file"
-	where := "the file"
-	edit := "edit %s"
-	switch {
-	case req.server.db.Shared():
-		what, where = "a database in an etcd cluster", "the database"
-	case req.Source != nil && req.Source().Folder:
-		what = "a folder of JSON files"
-		where = "the files"
-		edit = "edit the files of %s"
-	}
+	what, where, edit := req.storeWords()
 	line(true, "- Types: %s. Do not read %s, which is large, unless you generate a client.", at+openapi.TypesPath, at+openapi.OpenAPIPath)
 	if req.Source != nil && write && req.session == nil {
 		line(true, "- Small changes: "+edit+"; every save is live. Then run `pickup check`: it lists faults as FILE:LINE:COLUMN.", httpx.Clip(req.Source().Name))
@@ -117,6 +107,17 @@ func (req *request) llms() error {
 		head += " " + listed(relations, room/4) + "."
 	}
 	return req.sendDescription(openapi.TypesType, func() []byte { return []byte(head + "\n\n" + b.String()) })
+}
+
+// storeWords returns how texts call the store and its contents, and how a person edits them.
+func (req *request) storeWords() (what, where, edit string) {
+	if req.server.db.Shared() {
+		return "a database in an etcd cluster", "the database", "edit %s"
+	}
+	if req.Source != nil && req.Source().Folder {
+		return "a folder of JSON files", "the files", "edit the files of %s"
+	}
+	return "a JSON file", "the file", "edit %s"
 }
 
 // listed joins names, as many as that many bytes can have, and counts the others.

@@ -143,10 +143,10 @@ func (req *request) number(name string, otherwise, low, high int) (int, error) {
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(value)
-	switch {
-	case err == nil && low <= n && n <= high:
+	if err == nil && low <= n && n <= high {
 		return n, nil
-	case high == math.MaxInt:
+	}
+	if high == math.MaxInt {
 		return 0, problem.BadParameter(name, "must be 0 or a positive whole number")
 	}
 	return 0, problem.BadParameter(name, fmt.Sprintf("must be a whole number from %d to %d", low, high))

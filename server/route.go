@@ -67,10 +67,14 @@ const (
 
 // memberOf returns what the database has under a name.
 func memberOf(s *database.Snapshot, name string) member {
-	switch kind, ok := s.Kind(name); {
-	case ok && kind == storage.Array:
+	kind, ok := s.Kind(name)
+	if !ok {
+		return nothing
+	}
+	switch kind {
+	case storage.Array:
 		return array
-	case ok && kind == storage.Object:
+	case storage.Object:
 		return object
 	}
 	return nothing

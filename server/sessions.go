@@ -298,10 +298,10 @@ func (req *request) sessionName() (name string, named bool, err error) {
 			names = []string{inPath}
 		}
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "", false, nil
-	case len(names) > 1:
+	}
+	if len(names) > 1 {
 		return "", false, problem.New(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
 	}
 	return names[0], true, req.checkSessionName(names[0])
@@ -309,10 +309,10 @@ func (req *request) sessionName() (name string, named bool, err error) {
 
 // checkSessionName returns an error unless a session may have the name.
 func (req *request) checkSessionName(name string) error {
-	switch {
-	case req.MaxSessions < 0:
+	if req.MaxSessions < 0 {
 		return problem.New(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
-	case !simulate.IsName(name):
+	}
+	if !simulate.IsName(name) {
 		return problem.New(http.StatusBadRequest, "A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
 	}
 	return nil

@@ -69,10 +69,10 @@ func (req *request) checkTarget(tx *database.Tx) error {
 		return nil
 	}
 	v, err := tx.Snapshot().Target(req.name, req.id)
-	switch {
-	case err == nil:
+	if err == nil {
 		return req.checkPrecondition(httpx.Tag(v))
-	case req.id != "" && req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0:
+	}
+	if req.id != "" && req.isCreateOnly() && len(req.Request.Header.Values("If-Match")) > 0 {
 		return problem.PreconditionFailed("")
 	}
 	return nil
