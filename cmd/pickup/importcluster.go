@@ -80,10 +80,10 @@ func (c *clusterImport) replaceAll(ctx context.Context, store storage.SharedStor
 			return 0, config.Usagef("%w; see --id-field", err)
 		}
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)
-		switch {
-		case !errors.Is(err, storage.ErrConflict):
+		if !errors.Is(err, storage.ErrConflict) {
 			return rev, err
-		case time.Since(start) > replaceTime:
+		}
+		if time.Since(start) > replaceTime {
 			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.url)
 		}
 	}

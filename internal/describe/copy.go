@@ -36,12 +36,13 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	if s, err := url.PathUnescape(to); err == nil {
 		to = s
 	}
-	switch {
-	case strings.Contains(uri, "://"), strings.HasPrefix(uri, "urn:"):
+	if strings.Contains(uri, "://") || strings.HasPrefix(uri, "urn:") {
 		return "", false
-	case to == "" || to[0] == '/':
+	}
+	if to == "" || to[0] == '/' {
 		return to, d.rules != nil
 	}
+
 	for at, tok := range rawjson.Tokens(d.rules) {
 		for _, anchor := range []string{"/$anchor", "/$dynamicAnchor"} {
 			if strings.HasSuffix(at, anchor) && tok.Kind() == '"' && tok.String() == to {
@@ -124,10 +125,10 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
 	for quoted, e := range rawjson.Members(v) {
-		switch keyword := rawjson.Unquote(quoted); {
-		case keyword == "enum" && sent && past != nil:
+		keyword := rawjson.Unquote(quoted)
+		if keyword == "enum" && sent && past != nil {
 			out = rawjson.AppendMember(out, keyword, except(e, past))
-		case keyword != "x-historic" || !sent:
+		} else if keyword != "x-historic" || !sent {
 			out = d.appendKeyword(out, keyword, e, sent)
 		}
 	}

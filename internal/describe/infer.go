@@ -279,10 +279,10 @@ func (in *inference) types(rules bool) []byte {
 			names = append(names, t.name)
 		}
 	}
-	switch {
-	case len(names) == 0, len(names) == 1 && names[0] == "null" && rules:
+	if len(names) == 0 || len(names) == 1 && names[0] == "null" && rules {
 		return nil
-	case len(names) == 1:
+	}
+	if len(names) == 1 {
 		return rawjson.AppendQuote(nil, names[0])
 	}
 	return array(quote(names)...)
