@@ -236,66 +236,124 @@ func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bo
 // mostOperations is how many operations a server takes at once.
 const mostOperations = 10_000
 
-// send asks the server that has the file. What it takes at once is one change.
+// mostReads is how often send reads the database because others change it.
+const mostReads = 10
+
+// send asks the server that has the file. What it takes at once is one change. A part that sets
+// a field has the tag of the state that was read, so that nothing that others write is lost.
 func (m *dataImport) send(ctx context.Context, server *client) error {
-	for before := []byte(nil); ; {
-		text, _, err := server.send(ctx, http.MethodGet, server.prefix+"/db", nil)
+	var before []byte
+	tried := false
+	for reads := 1; ; reads++ {
+		text, header, err := server.send(ctx, http.MethodGet, server.prefix+"/db", nil)
 		if err != nil {
-			return err
+			return m.incomplete(err)
 		}
-		d, err := document.Parse(m.path, text, nil)
-		if err != nil {
-			return err
-		}
-		rules, err := lint.LoadSchema(m.path, lint.Declared(d))
-		if err != nil {
-			return err
-		}
-		o := m.IDConvention.Options(rules)
-		parts, err := m.plan(database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o), server.maxBody, mostOperations)
-		if len(parts) > 1 || m.DryRun {
-			err = m.sendParts(ctx, server, parts, true)
+		parts, err := m.planFor(server, text)
+		if !tried && err == nil && (len(parts) > 1 || m.DryRun) {
+			err = m.tryParts(ctx, server, parts)
+			tried = err == nil
 		}
 		if err == nil && !m.DryRun {
-			err = m.sendParts(ctx, server, parts, false)
+			var complete bool
+			complete, err = m.sendParts(ctx, server, parts, header.Get("ETag"))
+			if err == nil && !complete {
+				reads = 0
+				continue
+			}
 		}
 		refused, ok := errors.AsType[*refusedError](err)
-		switch {
-		case ok && (refused.status == http.StatusConflict || refused.status == http.StatusNotFound) && !bytes.Equal(text, before): // others write, too
-			before, m.faults = text, nil
-		case err != nil && m.revisions != nil:
-			return fmt.Errorf("a part was imported (%s), the rest was not: %w", strings.Join(m.revisions, ", "), err)
-		case len(m.faults) > 0:
-			return nil
-		default:
-			return err
+		if ok && refused.status == http.StatusPreconditionFailed && reads >= mostReads {
+			err = fmt.Errorf("others change the database again and again: run the import again (%w)", err)
+			return m.incomplete(err)
 		}
+		if ok && refused.mayPass(!bytes.Equal(text, before)) { // others write, too
+			before, m.faults, tried = text, nil, false
+			continue
+		}
+		if len(m.faults) > 0 && m.revisions == nil {
+			return nil
+		}
+		return m.incomplete(err)
 	}
 }
 
-// sendParts sends parts, or tries them.
-func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*source.Part, trial bool) error {
-	prefer := "return=minimal"
-	if trial {
-		prefer += ", tx=rollback"
+// mayPass reports whether a transaction that was refused may pass after another plan. The state
+// that was read is changed if it is not the one of the plan before.
+func (e *refusedError) mayPass(changed bool) bool {
+	if e.status == http.StatusPreconditionFailed {
+		return true
 	}
+	return changed && (e.status == http.StatusConflict || e.status == http.StatusNotFound)
+}
+
+// incomplete returns err, which says so if a part was imported before.
+func (m *dataImport) incomplete(err error) error {
+	if err == nil || m.revisions == nil {
+		return err
+	}
+	return fmt.Errorf("a part was imported (%s), the rest was not: %w", strings.Join(m.revisions, ", "), err)
+}
+
+// planFor plans the import into a database that a server has sent.
+func (m *dataImport) planFor(server *client, text []byte) ([]*source.Part, error) {
+	d, err := document.Parse(m.path, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := lint.LoadSchema(m.path, lint.Declared(d))
+	if err != nil {
+		return nil, err
+	}
+	o := m.IDConvention.Options(rules)
+	snapshot := database.NewSnapshot(d.KeyedBy(database.IDMembers(o)).Contents(), o)
+	return m.plan(snapshot, server.maxBody, mostOperations)
+}
+
+// tryParts tries parts.
+func (m *dataImport) tryParts(ctx context.Context, server *client, parts []*source.Part) error {
 	for _, p := range parts {
-		_, header, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), "Prefer", prefer)
-		if refused, ok := errors.AsType[*refusedError](err); ok {
-			for _, f := range refused.Errors {
-				i, inside := p.Find(trial, f.Pointer)
-				m.wrong(i, inside, f.Detail)
-			}
-		}
+		_, err := m.post(ctx, server, p, true, "Prefer", "return=minimal, tx=rollback")
 		if err != nil {
 			return err
 		}
-		if !trial {
-			m.revisions = append(m.revisions, "revision "+header.Get("Pickup-Revision"))
-			p.Done()
-		}
 	}
 	return nil
+}
+
+// sendParts sends parts, planned for the state with the tag, and reports whether that was all.
+// A later part that sets a field needs the tag of the state after the earlier ones.
+func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*source.Part, tag string) (complete bool, err error) {
+	for n, p := range parts {
+		header := []string{"Prefer", "return=minimal"}
+		if p.Sets() {
+			if n > 0 {
+				return false, nil
+			}
+			header = append(header, "If-Match", tag)
+		}
+		answer, err := m.post(ctx, server, p, false, header...)
+		if err != nil {
+			return false, err
+		}
+		m.revisions = append(m.revisions, "revision "+answer.Get("Pickup-Revision"))
+		p.Done()
+	}
+	return true, nil
+}
+
+// post sends a part, and notes the faults of its items.
+func (m *dataImport) post(ctx context.Context, server *client, p *source.Part, trial bool, header ...string) (http.Header, error) {
+	_, answer, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), header...)
+	refused, ok := errors.AsType[*refusedError](err)
+	if !ok {
+		return answer, err
+	}
+	for _, f := range refused.Errors {
+		i, inside := p.Find(trial, f.Pointer)
+		m.wrong(i, inside, f.Detail)
+	}
+	return nil, err
 }
 
 // wrong adds a fault at a pointer into an item.

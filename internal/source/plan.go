@@ -22,6 +22,7 @@ type Part struct {
 type operation struct {
 	head  []byte // what is before the value
 	value []byte
+	sets  bool // a top-level field
 	list  bool
 	items []*Item
 }
@@ -33,7 +34,7 @@ func newOperation(op string, i *Item, id, field string) *operation {
 	if id != "" {
 		head = rawjson.AppendMember(head, "id", rawjson.AppendQuote(nil, id))
 	}
-	return &operation{head: rawjson.AppendMember(head, field, nil)}
+	return &operation{head: rawjson.AppendMember(head, field, nil), sets: op == "set"}
 }
 
 func (o *operation) text() []byte {
@@ -63,6 +64,12 @@ func (p *Part) Transaction(trial bool) []byte {
 		texts = append(texts, o.text())
 	}
 	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+}
+
+// Sets reports whether the part sets a top-level field, whatever was written there since the
+// plan was made.
+func (p *Part) Sets() bool {
+	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.sets })
 }
 
 // Find returns the item that a pointer into the transaction leads to, and the pointer into it.
