@@ -27,6 +27,7 @@ func TestStatuses(t *testing.T) {
 	faults := func(kind error) error {
 		return &database.FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: "/a", Detail: "no"}}}
 	}
+	unsure := func(why error) error { return fmt.Errorf("%w: %w", storage.ErrUnsure, why) }
 	for _, c := range []struct {
 		err    error
 		status int
@@ -50,9 +51,12 @@ func TestStatuses(t *testing.T) {
 		{err: storage.ErrFull, status: 507, logged: true},
 		{err: storage.ErrTooLarge, status: 413, logged: true},
 		{err: storage.ErrUnsure, status: 500, logged: true},
+		{err: unsure(&storage.AdviceError{Err: storage.ErrBusy, Advice: "another program has db.json open"}), status: 500, logged: true},
+		{err: unsure(&storage.BrokenError{File: "/home/ruth/db.json", Line: 1, Column: 2, Reason: "no"}), status: 500, logged: true},
+		{err: unsure(fmt.Errorf("/home/ruth/db.json is a directory: %w", storage.ErrShape)), status: 500, logged: true},
 		{err: &storage.AwayError{Err: errors.New("dial /home/ruth: no")}, status: 503, keeper: "cluster"},
 		{err: storage.ErrAway, status: 503, keeper: "cluster"},
-		{err: fmt.Errorf("%w: %w", storage.ErrUnsure, &storage.AwayError{Err: context.DeadlineExceeded}), status: 500, logged: true, keeper: "cluster"},
+		{err: unsure(&storage.AwayError{Err: context.DeadlineExceeded}), status: 500, logged: true, keeper: "cluster"},
 		{err: storage.ErrBroken, status: 503, logged: true, keeper: "cluster"},
 		{err: storage.ErrReadOnly, status: 503, logged: true, keeper: "cluster"},
 		{err: storage.ErrBusy, status: 503, logged: true, keeper: "cluster"},

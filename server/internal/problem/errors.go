@@ -138,6 +138,9 @@ func Keeper(db *database.DB) string {
 // should be logged, as unknown errors and most errors of the store should. keeper names the
 // kind of store.
 func Of(err error, keeper string) (p *Problem, cause error) {
+	if errors.Is(err, storage.ErrUnsure) { // the change may be stored, whatever failed
+		return unsure(keeper), err
+	}
 	p = ofRequest(err)
 	if p != nil {
 		return p, nil
@@ -151,6 +154,17 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 		return p, cause
 	}
 	return ofStore(err, keeper)
+}
+
+// unsure returns the problem for a change that may be stored or not.
+func unsure(keeper string) *Problem {
+	if keeper == "cluster" {
+		return New(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored "+
+			"or may store later. Before you repeat it, read it with Pickup-Revision: latest, "+
+			"after another write has succeeded.")
+	}
+	return New(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, "+
+		"so it may not survive a power failure. Read it back before you repeat it.")
 }
 
 // ofRequest returns the problem for an error in a request, nil if err is another error.
@@ -219,11 +233,6 @@ func ofConflict(e *database.ConflictError) *Problem {
 // ofCluster returns the problem for an error that only clusters have, nil for another error.
 // The database logs once that a cluster does not answer.
 func ofCluster(err error) (p *Problem, cause error) {
-	if errors.Is(err, storage.ErrUnsure) {
-		return New(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored "+
-			"or may store later. Before you repeat it, read it with Pickup-Revision: latest, "+
-			"after another write has succeeded."), err
-	}
 	if away, ok := errors.AsType[*storage.AwayError](err); ok {
 		return Unavailable("The cluster has not answered since " + away.Since.UTC().Format(time.RFC3339) +
 			". Reads return the state of that time. Nothing was changed."), nil
@@ -251,11 +260,7 @@ func ofFile(err error) (p *Problem, cause error) {
 		return Unavailable("The file cannot be used: " + advice.Advice +
 			". Reads return the last valid state. Nothing was changed."), err
 	}
-	switch {
-	case errors.Is(err, storage.ErrUnsure):
-		return New(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, "+
-			"so it may not survive a power failure. Read it back before you repeat it."), err
-	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
+	if errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrConflict) {
 		return Unavailable("The file is being saved, or too many writes are waiting. Nothing was changed. Try again."), err
 	}
 	return nil, nil
