@@ -199,8 +199,11 @@ func (f *File) applyVerdict(open *os.File, v verdict) error {
 	if err := f.overwrite(open, c, v.record); err != nil {
 		return err
 	}
-	f.Content = c
 	state, err := f.Sys.Identify(open, f.Real, c.Sum())
 	f.LastSeen = state
-	return err
+	if err != nil {
+		return err // the next look reads the file
+	}
+	f.Content = c
+	return nil
 }
