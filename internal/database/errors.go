@@ -2,6 +2,7 @@ package database
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"pickup/internal/jsonpatch"
@@ -41,6 +42,19 @@ func (e *FaultError) Error() string {
 	return strings.Join(s, "; ")
 }
 
+// add adds the faults of err, and returns any other error.
+func (e *FaultError) add(err error) error {
+	faults, ok := errors.AsType[*FaultError](err)
+	if !ok {
+		return err
+	}
+	if e.Kind == nil {
+		e.Kind = faults.Kind
+	}
+	e.Faults = append(e.Faults, faults.Faults...)
+	return nil
+}
+
 // A ConflictError reports that a change cannot be made because of other changes since then.
 type ConflictError struct {
 	Detail  string // a sentence
@@ -63,9 +77,27 @@ func (e *ConflictError) add(at element) {
 	e.Changed = append(e.Changed, Conflict{Collection: at.collection, ID: at.id})
 }
 
+// faultAt returns an error with one fault.
+func faultAt(kind error, pointer, format string, args ...any) error {
+	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
+}
+
+// shapeFault returns an error that wraps ErrShape as one with a fault.
+func shapeFault(err error, pointer string) error {
+	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
+		return err
+	}
+	return faultAt(storage.ErrShape, pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
+}
+
+// idChanged returns the error for a record that would get another id.
+func idChanged(idMember string) error {
+	return faultAt(storage.ErrShape, rawjson.Pointer(idMember), "the id cannot be changed")
+}
+
 // refusePatch returns the error for a malformed patch; at is a pointer into it.
 func refusePatch(at, detail string) error {
-	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: at, Detail: detail}}}
+	return faultAt(storage.ErrShape, at, "%s", detail)
 }
 
 // patchFault returns an error of package jsonpatch as a *FaultError.
@@ -78,7 +110,7 @@ func patchFault(err error) error {
 	if e.Malformed {
 		kind = storage.ErrShape
 	}
-	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: e.Pointer, Detail: e.Detail}}}
+	return faultAt(kind, e.Pointer, "%s", e.Detail)
 }
 
 // faultError returns the error for faults and taken values, in this order, or nil.

@@ -73,17 +73,14 @@ func (tx *Tx) amend(name string, old *Record, value jsontext.Value, names []stri
 	return tx.validateAndSet(name, old, value, names, sent, faults)
 }
 
-func idChanged(idMember string) error {
-	return &FaultError{Kind: storage.ErrShape, Faults: []schema.Fault{{Pointer: rawjson.Pointer(idMember), Detail: "the id cannot be changed"}}}
-}
-
 // amended is read for the result of a patch.
 func (tx *Tx) amended(name string, value jsontext.Value) (_ jsontext.Value, sent map[string]string, faults []schema.Fault, err error) {
-	switch {
-	case value.Kind() != '{':
+	if value.Kind() != '{' {
 		return nil, nil, nil, refusePatch("", "a record is a JSON object; this would leave "+rawjson.KindName(value))
-	case rawjson.Depth(value) > rawjson.MaxDepth:
-		return nil, nil, nil, refusePatch("", fmt.Sprintf("this would leave a record that is nested deeper than %d levels", rawjson.MaxDepth))
+	}
+	if rawjson.Depth(value) > rawjson.MaxDepth {
+		detail := fmt.Sprintf("this would leave a record that is nested deeper than %d levels", rawjson.MaxDepth)
+		return nil, nil, nil, refusePatch("", detail)
 	}
 	value, sent, faults = tx.snap.schema.Member(name).Canonical(value)
 	return value, sent, faults, nil
@@ -131,10 +128,11 @@ func (t touches) place(f schema.Fault) schema.Fault {
 func (t touches) pointer(at string) string {
 	for i := len(t) - 1; i >= 0; i-- {
 		below, ok := strings.CutPrefix(at, t[i].pointer)
-		switch {
-		case ok && t[i].value && (below == "" || below[0] == '/'):
+		inside := ok && (below == "" || below[0] == '/')
+		if inside && t[i].value {
 			return fmt.Sprintf("/%d/value%s", t[i].op, below)
-		case ok && (below == "" || below[0] == '/'), strings.HasPrefix(t[i].pointer, at+"/"):
+		}
+		if inside || strings.HasPrefix(t[i].pointer, at+"/") {
 			return fmt.Sprintf("/%d", t[i].op)
 		}
 	}
@@ -160,12 +158,15 @@ func (tx *Tx) PatchDatabase(patch jsontext.Value) error {
 	for i := range ops {
 		op := &ops[i]
 		for member, path := range map[string][]string{"/path": op.Path, "/from": op.From} {
-			switch {
-			case member == "/from" && op.Op != "move" && op.Op != "copy":
-			case len(path) == 0:
-				return refusePatch(fmt.Sprintf("/%d%s", i, member), "a patch of the database names a top-level field, as in /schedules/0")
-			case path[0] == "$schema" && op.Op != "test":
-				return refusePatch(fmt.Sprintf("/%d%s", i, member), "the schema of a database is set in its file")
+			if member == "/from" && op.Op != "move" && op.Op != "copy" {
+				continue
+			}
+			at := fmt.Sprintf("/%d%s", i, member)
+			if len(path) == 0 {
+				return refusePatch(at, "a patch of the database names a top-level field, as in /schedules/0")
+			}
+			if path[0] == "$schema" && op.Op != "test" {
+				return refusePatch(at, "the schema of a database is set in its file")
 			}
 		}
 		d.canonical(op.Path)

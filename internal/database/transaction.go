@@ -2,11 +2,8 @@ package database
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,15 +12,6 @@ import (
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
-
-// An operation is a step of a transaction, see Do.
-type operation struct {
-	op, collection, id string
-	record, value      jsontext.Value
-	condition          jsontext.Value // its field "if", or nil
-	unset              []string
-	field, to          string
-}
 
 // maxFaults is roughly how many faults Do reports. More would not be read.
 const maxFaults = 100
@@ -59,7 +47,8 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 	for v := range rawjson.Elements(operations) {
 		at := fmt.Sprintf("/%d", len(written))
 		if len(all.Faults) >= maxFaults {
-			all.Faults = append(all.Faults, schema.Fault{Pointer: at, Detail: "not checked from here on: there are too many errors before"})
+			const detail = "not checked from here on: there are too many errors before"
+			all.Faults = append(all.Faults, schema.Fault{Pointer: at, Detail: detail})
 			break
 		}
 		var e *element
@@ -82,144 +71,6 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 		}
 	}
 	return values, nil
-}
-
-// operationFields has the fields of each operation besides op; one that ends in a question mark
-// may be missing.
-var operationFields = map[string][]string{
-	"create":  {"collection", "record"},
-	"update":  {"collection", "id?", "record?", "unset?", "if?"},
-	"replace": {"collection", "id?", "record", "if?"},
-	"delete":  {"collection", "id", "if?"},
-	"set":     {"collection", "value"},
-	"remove":  {"collection", "if?"},
-	"rename":  {"collection", "field?", "to"},
-	"unset":   {"collection", "field"},
-}
-
-// parseOperation reads an operation. The error is a *FaultError that wraps ErrShape.
-func parseOperation(v jsontext.Value) (*operation, error) {
-	if v.Kind() != '{' {
-		return nil, faultAt(storage.ErrShape, "", "an operation is an object, not %s", rawjson.KindName(v))
-	}
-	op := new(operation)
-	if name, _ := rawjson.Member(v, "op"); name.Kind() == '"' {
-		op.op = rawjson.Unquote(name)
-	}
-	fields, ok := operationFields[op.op]
-	if !ok {
-		return nil, faultAt(storage.ErrShape, "/op", "an operation has an op: %s", strings.Join(slices.Sorted(maps.Keys(operationFields)), ", "))
-	}
-	for quoted, value := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
-		if name == "op" {
-			continue
-		}
-		if !slices.Contains(fields, name) && !slices.Contains(fields, name+"?") {
-			return nil, faultAt(storage.ErrShape, rawjson.Pointer(name), "%s has only %s", op.op, strings.ReplaceAll(strings.Join(fields, ", "), "?", ""))
-		}
-		if err := op.read(name, value); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range fields {
-		if _, has := rawjson.Member(v, name); !has && !strings.HasSuffix(name, "?") {
-			return nil, faultAt(storage.ErrShape, "/"+name, "%s has a %s", op.op, name)
-		}
-	}
-	if op.op == "update" && op.record == nil && op.unset == nil {
-		return nil, faultAt(storage.ErrShape, "/record", "update has a record, or unset")
-	}
-	return op, nil
-}
-
-// maxName is the maximum number of bytes of a name in an operation, as of one in a body.
-const maxName = 1 << 10
-
-// read reads a field.
-func (op *operation) read(name string, value jsontext.Value) error {
-	texts := map[string]*string{"collection": &op.collection, "id": &op.id, "field": &op.field, "to": &op.to}
-	objects := map[string]*jsontext.Value{"record": &op.record, "if": &op.condition}
-	if to := texts[name]; to != nil {
-		text, ok := rawjson.Text(value)
-		if !ok || text == "" || name != "id" && (value.Kind() != '"' || len(text) > maxName) {
-			return faultAt(storage.ErrShape, "/"+name, "must be a string of 1 to %d bytes%s", maxName, map[bool]string{true: ", or a number"}[name == "id"])
-		}
-		*to = text
-		return nil
-	}
-	if to := objects[name]; to != nil {
-		if value.Kind() != '{' {
-			return faultAt(storage.ErrShape, "/"+name, "must be an object, not %s", rawjson.KindName(value))
-		}
-		*to = rawjson.Unescaped(value)
-		return nil
-	}
-	if name == "value" {
-		op.value = rawjson.Unescaped(value)
-		return nil
-	}
-	if value.Kind() != '[' {
-		return faultAt(storage.ErrShape, "/unset", "must be a list of names, as in [\"title\"]")
-	}
-	op.unset = []string{}
-	for v := range rawjson.Elements(value) {
-		field, _ := rawjson.Text(v)
-		if v.Kind() != '"' || len(field) > maxName {
-			return faultAt(storage.ErrShape, fmt.Sprintf("/unset/%d", len(op.unset)), "must be a string of at most %d bytes", maxName)
-		}
-		op.unset = append(op.unset, field)
-	}
-	return nil
-}
-
-// add adds the faults of err, and returns any other error.
-func (e *FaultError) add(err error) error {
-	faults, ok := errors.AsType[*FaultError](err)
-	if !ok {
-		return err
-	}
-	if e.Kind == nil {
-		e.Kind = faults.Kind
-	}
-	e.Faults = append(e.Faults, faults.Faults...)
-	return nil
-}
-
-// below runs fn and moves the faults in what it writes below a pointer.
-func (tx *Tx) below(pointer string, fn func() error) error {
-	return tx.moving(func(p string) string { return pointer + p }, fn)
-}
-
-// moving runs fn and moves the faults in what it writes: those that it returns, and those that
-// the end of the Tx finds.
-func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
-	outer := tx.translate
-	inner := func(f schema.Fault) schema.Fault {
-		f.Pointer = move(f.Pointer)
-		return f
-	}
-	tx.translate = func(f schema.Fault) schema.Fault {
-		if outer == nil {
-			return inner(f)
-		}
-		return outer(inner(f))
-	}
-	defer func() { tx.translate = outer }()
-	return placed(fn(), inner)
-}
-
-// faultAt returns an error with one fault.
-func faultAt(kind error, pointer, format string, args ...any) error {
-	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
-}
-
-// shapeFault returns an error that wraps ErrShape as one with a fault.
-func shapeFault(err error, pointer string) error {
-	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
-		return err
-	}
-	return faultAt(storage.ErrShape, pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
 }
 
 // do makes one operation, and returns what it has written. The pointers of its faults lead into
@@ -288,7 +139,8 @@ func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
 	}
 	old, err := tx.target(op.collection, op.id)
 	if err != nil {
-		return nil, faultAt(storage.ErrNotFound, "/id", "%s has no record with the id %q", op.collection, rawjson.Shorten(op.id))
+		id := rawjson.Shorten(op.id)
+		return nil, faultAt(storage.ErrNotFound, "/id", "%s has no record with the id %q", op.collection, id)
 	}
 	if err := tx.checkIf(op, old.Value); err != nil {
 		return nil, err
@@ -308,7 +160,8 @@ func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
 	unset := canonical(rules, op.unset)
 	for _, name := range canonical(rules, rawjson.MemberNames(op.record)) {
 		if i := slices.Index(unset, name); i >= 0 {
-			return nil, faultAt(storage.ErrShape, fmt.Sprintf("/unset/%d", i), "the record has a value for %s: send one of them", name)
+			at := fmt.Sprintf("/unset/%d", i)
+			return nil, faultAt(storage.ErrShape, at, "the record has a value for %s: send one of them", name)
 		}
 	}
 	intoOperation := func(p string) string {
@@ -344,7 +197,8 @@ func checkID(op *operation, c *collection) error {
 		return nil
 	}
 	if c.kind != storage.Object || op.op == "delete" {
-		return faultAt(storage.ErrShape, "/collection", "%s is no collection: set replaces it, and remove removes it", op.collection)
+		const detail = "%s is no collection: set replaces it, and remove removes it"
+		return faultAt(storage.ErrShape, "/collection", detail, op.collection)
 	}
 	if op.id != "" {
 		return faultAt(storage.ErrShape, "/id", "%s is an object and has no ids", op.collection)
@@ -564,21 +418,4 @@ func (tx *Tx) editAll(op *operation, c *collection) error {
 		return faultAt(storage.ErrNotFound, "/field", "nothing in %s has a field %s", name, rawjson.Shorten(op.field))
 	}
 	return nil
-}
-
-// withName returns an object with another name for a field or, if to is "", without the field.
-// It reports whether the object has the field.
-func withName(v jsontext.Value, field, to string) (_ jsontext.Value, has bool) {
-	if _, has := rawjson.Member(v, field); !has {
-		return v, false
-	}
-	out := []byte{'{'}
-	for quoted, value := range rawjson.Members(v) {
-		if !rawjson.NameIs(quoted, field) {
-			out = rawjson.AppendQuotedMember(out, quoted, value)
-		} else if to != "" {
-			out = rawjson.AppendMember(out, to, value)
-		}
-	}
-	return append(out, '}'), true
 }

@@ -325,6 +325,23 @@ func (tx *Tx) put(c *collection, next string) {
 	tx.changes = append(tx.changes, Change{Collection: c.name, After: c.appendJSON(nil), next: next})
 }
 
+// withName returns an object with another name for a field or, if to is "", without the field.
+// It reports whether the object has the field.
+func withName(v jsontext.Value, field, to string) (_ jsontext.Value, has bool) {
+	if _, has := rawjson.Member(v, field); !has {
+		return v, false
+	}
+	out := []byte{'{'}
+	for quoted, value := range rawjson.Members(v) {
+		if !rawjson.NameIs(quoted, field) {
+			out = rawjson.AppendQuotedMember(out, quoted, value)
+		} else if to != "" {
+			out = rawjson.AppendMember(out, to, value)
+		}
+	}
+	return append(out, '}'), true
+}
+
 func valuesOf(records []*Record) []jsontext.Value {
 	values := make([]jsontext.Value, len(records))
 	for i, r := range records {
@@ -401,6 +418,29 @@ func (tx *Tx) Translate(pointer func(string) string) {
 		f.Pointer = pointer(f.Pointer)
 		return f
 	}
+}
+
+// below runs fn and moves the faults in what it writes below a pointer.
+func (tx *Tx) below(pointer string, fn func() error) error {
+	return tx.moving(func(p string) string { return pointer + p }, fn)
+}
+
+// moving runs fn and moves the faults in what it writes: those that it returns, and those that
+// the end of the Tx finds.
+func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
+	outer := tx.translate
+	inner := func(f schema.Fault) schema.Fault {
+		f.Pointer = move(f.Pointer)
+		return f
+	}
+	tx.translate = func(f schema.Fault) schema.Fault {
+		if outer == nil {
+			return inner(f)
+		}
+		return outer(inner(f))
+	}
+	defer func() { tx.translate = outer }()
+	return placed(fn(), inner)
 }
 
 // refer notes that an element was written, if its references must exist.

@@ -1,0 +1,118 @@
+package database
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
+	"pickup/internal/storage"
+)
+
+// An operation is a step of a transaction, see Do.
+type operation struct {
+	op, collection, id string
+	record, value      jsontext.Value
+	condition          jsontext.Value // its field "if", or nil
+	unset              []string
+	field, to          string
+}
+
+// operationFields has the fields of each operation besides op; one that ends in a question mark
+// may be missing.
+var operationFields = map[string][]string{
+	"create":  {"collection", "record"},
+	"update":  {"collection", "id?", "record?", "unset?", "if?"},
+	"replace": {"collection", "id?", "record", "if?"},
+	"delete":  {"collection", "id", "if?"},
+	"set":     {"collection", "value"},
+	"remove":  {"collection", "if?"},
+	"rename":  {"collection", "field?", "to"},
+	"unset":   {"collection", "field"},
+}
+
+// parseOperation reads an operation. The error is a *FaultError that wraps ErrShape.
+func parseOperation(v jsontext.Value) (*operation, error) {
+	if v.Kind() != '{' {
+		return nil, faultAt(storage.ErrShape, "", "an operation is an object, not %s", rawjson.KindName(v))
+	}
+	op := new(operation)
+	if name, _ := rawjson.Member(v, "op"); name.Kind() == '"' {
+		op.op = rawjson.Unquote(name)
+	}
+	fields, ok := operationFields[op.op]
+	if !ok {
+		known := strings.Join(slices.Sorted(maps.Keys(operationFields)), ", ")
+		return nil, faultAt(storage.ErrShape, "/op", "an operation has an op: %s", known)
+	}
+	for quoted, value := range rawjson.Members(v) {
+		name := rawjson.Unquote(quoted)
+		if name == "op" {
+			continue
+		}
+		if !slices.Contains(fields, name) && !slices.Contains(fields, name+"?") {
+			known := strings.ReplaceAll(strings.Join(fields, ", "), "?", "")
+			return nil, faultAt(storage.ErrShape, rawjson.Pointer(name), "%s has only %s", op.op, known)
+		}
+		if err := op.read(name, value); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range fields {
+		if _, has := rawjson.Member(v, name); !has && !strings.HasSuffix(name, "?") {
+			return nil, faultAt(storage.ErrShape, "/"+name, "%s has a %s", op.op, name)
+		}
+	}
+	if op.op == "update" && op.record == nil && op.unset == nil {
+		return nil, faultAt(storage.ErrShape, "/record", "update has a record, or unset")
+	}
+	return op, nil
+}
+
+// maxName is the maximum number of bytes of a name in an operation, as of one in a body.
+const maxName = 1 << 10
+
+// read reads a field.
+func (op *operation) read(name string, value jsontext.Value) error {
+	texts := map[string]*string{"collection": &op.collection, "id": &op.id, "field": &op.field, "to": &op.to}
+	objects := map[string]*jsontext.Value{"record": &op.record, "if": &op.condition}
+	if to := texts[name]; to != nil {
+		text, ok := rawjson.Text(value)
+		if !ok || text == "" || name != "id" && (value.Kind() != '"' || len(text) > maxName) {
+			also := ""
+			if name == "id" {
+				also = ", or a number"
+			}
+			return faultAt(storage.ErrShape, "/"+name, "must be a string of 1 to %d bytes%s", maxName, also)
+		}
+		*to = text
+		return nil
+	}
+	if to := objects[name]; to != nil {
+		if value.Kind() != '{' {
+			return faultAt(storage.ErrShape, "/"+name, "must be an object, not %s", rawjson.KindName(value))
+		}
+		*to = rawjson.Unescaped(value)
+		return nil
+	}
+	if name == "value" {
+		op.value = rawjson.Unescaped(value)
+		return nil
+	}
+	if value.Kind() != '[' {
+		return faultAt(storage.ErrShape, "/unset", "must be a list of names, as in [\"title\"]")
+	}
+	op.unset = []string{}
+	for v := range rawjson.Elements(value) {
+		field, _ := rawjson.Text(v)
+		if v.Kind() != '"' || len(field) > maxName {
+			at := fmt.Sprintf("/unset/%d", len(op.unset))
+			return faultAt(storage.ErrShape, at, "must be a string of at most %d bytes", maxName)
+		}
+		op.unset = append(op.unset, field)
+	}
+	return nil
+}
