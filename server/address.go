@@ -21,24 +21,24 @@ const (
 // pageHeader is what the service's own pages send.
 const pageHeader = "Pickup-Page"
 
-// A place is how the client has addressed a request that the front has changed.
+// An address is how the client has addressed a request that the front has changed.
 type address struct {
 	sent    *url.URL
 	session string // the session that the path names, "" if none
 	path    string // as sent, without the session, escaped
 }
 
-// A placed context is the one that the front gives to a request with a place.
+// An addressedContext is the context that the front gives to a request with an address.
 type addressedContext struct {
 	context.Context
-	place *address
+	address *address
 }
 
-// addressOf returns the place of a request, nil if the front has not changed it. The placed
-// context is the outermost, so that it is found without a search.
+// addressOf returns the address of a request, nil if the front has not changed the request. The
+// addressedContext is the outermost context, so that it is found without a search.
 func addressOf(r *http.Request) *address {
 	p, _ := r.Context().(addressedContext)
-	return p.place
+	return p.address
 }
 
 // sentURL returns the URL of a request as the client has sent it.

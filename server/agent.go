@@ -139,7 +139,7 @@ func (a *agent) Do(method, path string, body any, prefer string) (http.Header, [
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	}
 	w := &answer{header: make(http.Header)}
-	a.front.ServeHTTP(w, r.WithContext(addressedContext{Context: a.Request.Context()})) // it has its own place
+	a.front.ServeHTTP(w, r.WithContext(addressedContext{Context: a.Request.Context()})) // it has its own address
 	if w.status >= http.StatusBadRequest {
 		return nil, nil, agents.Fault(w.body.Bytes())
 	}

@@ -3,12 +3,11 @@ package server
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"pickup/internal/storage"
 )
 
-// A since is where a client wants a stream to begin.
+// A resumePoint is where a client wants a stream to begin.
 type resumePoint struct {
 	now bool        // with the next change
 	run string      // after the state at rev of this run; "": with a reset
@@ -25,5 +24,3 @@ func parseEventID(id string) (resumePoint, bool) {
 	rev, err := strconv.ParseUint(id[i+1:], 10, 64)
 	return resumePoint{run: id[:i], rev: storage.Rev(rev)}, err == nil
 }
-
-const staleAfter = 3 * time.Second // answers have Age if the cluster has not answered for so long

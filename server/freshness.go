@@ -21,7 +21,7 @@ const (
 	latestRevision = "latest"         // of Pickup-Revision
 	revisionWait   = 2 * time.Second  // how long a read waits for its state
 	maxWait        = 10 * time.Second // how long it may wait, by Prefer: wait=N
-
+	staleAfter     = 3 * time.Second  // answers have Age if the cluster has not answered for so long
 )
 
 // awaitRevision makes a read use a state that is as new as it asks for.

@@ -66,7 +66,7 @@ type recording struct {
 
 var recordings = sync.Pool{New: func() any { return new(recording) }}
 
-// record begins to record the request. It returns nil if there is no need to: for a
+// logRequest begins to record the request. It returns nil if there is no need to: for a
 // request of the service's page, or for a resource of the service.
 func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	r := c.Request

@@ -45,7 +45,7 @@ type route struct {
 
 type handler = func(*request) error
 
-// takes are the names of the parameters of a route, separated by spaces, by method.
+// parameters has the names of the parameters of a route, separated by spaces, by method.
 type parameters map[string]string
 
 const (

@@ -163,7 +163,7 @@ const (
 
 // A Simulation lets requests and rules ask for slow, failing and fixed answers.
 type Simulation struct {
-	// Rules are the rules of the configuration. nil: none.
+	// Stubs has the rules of the configuration. nil: none.
 	Stubs *simulate.Stubs
 
 	// Delay is the delay of all requests for which nothing else is said.
