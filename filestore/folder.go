@@ -176,7 +176,11 @@ func (s *Store) admit(ctx context.Context, name string, clean bool) error {
 		s.insert(f)
 		return nil
 	}
-	s.giveBack(f)
+	if s.folder.Opened {
+		f.Unlock()
+	} else {
+		s.giveBack(f) // a crash may have left what a deleted file displaced
+	}
 	if refused == nil && !s.folder.Opened {
 		return err
 	}
