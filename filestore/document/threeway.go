@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
@@ -51,16 +50,16 @@ func Merge(base, ours, theirs *Document) (*Merged, error) {
 	m.unifyLineBreaks()
 	m.moved = [2]map[string]string{moved(m.baseDoc, m.ourDoc), moved(m.baseDoc, m.theirDoc)}
 
-	out := &Merged{Ours: m.mergeDocuments(), Conflicts: m.conflicts, Moved: m.moved}
-	out.Theirs = out.Ours
+	merged, err := m.mergeDocuments()
+	if err != nil {
+		return nil, err
+	}
+	out := &Merged{Ours: merged, Theirs: merged, Conflicts: m.conflicts, Moved: m.moved}
 	if len(out.Conflicts) > 0 {
 		m.theirsWin = true
-		out.Theirs = m.mergeDocuments()
+		out.Theirs, err = m.mergeDocuments()
 	}
-	if out.Ours == nil || out.Theirs == nil {
-		return nil, errors.New("the merged text would not be valid JSON")
-	}
-	return out, nil
+	return out, err
 }
 
 func sameBytes(a, b *Document) bool {
@@ -99,8 +98,8 @@ func (m *merger) unifyLineBreaks() {
 	}
 }
 
-// mergeDocuments returns the merged document, or nil if the text is not valid.
-func (m *merger) mergeDocuments() *Document {
+// mergeDocuments returns the merged document. The error is a *storage.BrokenError.
+func (m *merger) mergeDocuments() (*Document, error) {
 	base := m.baseDoc
 	ours := m.ourDoc
 	theirs := m.theirDoc
@@ -118,7 +117,7 @@ func (m *merger) mergeDocuments() *Document {
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}
-	return parse(ours.only, text, ours.idMember, ours)
+	return ParseMember(ours.only, "", text, ours.idMember, ours)
 }
 
 // layout describes how the first records are indented.

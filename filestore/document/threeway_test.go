@@ -740,3 +740,19 @@ func FuzzMerge(f *testing.F) {
 		}
 	})
 }
+
+// TestMergeBroken merges documents of which one is not valid, as after a fault of the program.
+func TestMergeBroken(t *testing.T) {
+	var docs [3]*Document
+	for i, text := range []string{`{"a": 1, "b": 1}`, `{"a": 2, "b": 1}`, `{"a": 1, "b": 2}`} {
+		d, err := Parse("db.json", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[i] = d
+	}
+	docs[2].members[1].value = []byte("]")
+	if _, err := Merge(docs[0], docs[1], docs[2]); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("got %v", err)
+	}
+}
