@@ -45,7 +45,7 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 
 // mergeMembers gives the object o the members of n. Common members keep their place in o, and
 // the values are merged. A new member that has the value of a removed one, and follows the same
-// member, takes its place: it was renamed. Other new members come after the same member as in n;
+// member, takes its place: it was renamed. See alike. Other new members come after the same member as in n;
 // mergeMembers removes all others. It reports whether o changed.
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
@@ -53,12 +53,13 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	old := *o
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0
-	for _, it := range n.items {
+	for j, it := range n.items {
 		if i := old.place(string(it.name())); i >= 0 {
 			last = i + 1
 			continue
 		}
-		if i := o.renamed(n, it, last); i >= 0 {
+		if gone := o.alike(n, last, it.value); len(gone) > 0 && len(gone) <= len(n.alike(&old, j, it.value)) {
+			i := gone[0]
 			o.items[i].rename(it.label)
 			last, changed = i+1, true
 			continue
@@ -90,19 +91,23 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	return changed
 }
 
-// renamed finds the member of l that probably became it, a new member of n, by a change of name.
-// Such a member has the same value, and comes after index last and before the next member that n
-// has, too. renamed returns its index, or -1.
-func (l *list) renamed(n *list, it item, last int) int {
-	for i := last; i < len(l.items); i++ {
-		if n.place(string(l.items[i].name())) >= 0 {
+// maxRenamed is the maximum number of members in a row among which alike looks for a value.
+const maxRenamed = 16
+
+// alike returns the indexes of the members with a value that only l has, from an index on up to
+// the next member that other has, too. If as many new members as removed members have a value,
+// the removed members were probably renamed.
+func (l *list) alike(other *list, from int, value []byte) (indexes []int) {
+	for i := from; i < min(len(l.items), from+maxRenamed); i++ {
+		it := l.items[i]
+		if other.place(string(it.name())) >= 0 {
 			break
 		}
-		if bytes.Equal(l.items[i].value, it.value) || rawjson.SameUnescaped(plain(l.items[i].value), it.value) {
-			return i
+		if bytes.Equal(it.value, value) || rawjson.SameUnescaped(plain(it.value), plain(value)) {
+			indexes = append(indexes, i)
 		}
 	}
-	return -1
+	return indexes
 }
 
 // rename gives a member the name in a label, and keeps what is between the name and the value.

@@ -1,8 +1,10 @@
 package document
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -54,5 +56,60 @@ func TestRenameMember(t *testing.T) {
 				t.Error("the document before has changed")
 			}
 		})
+	}
+}
+
+// TestRenameManyMembers replaces an object of many fields by an object with other names: the
+// search for renamed fields must not take the product of both.
+func TestRenameManyMembers(t *testing.T) {
+	object := func(prefix string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, ",\n    \"%s%d\": %d", prefix, i, i*2+len(prefix))
+		}
+		return "{" + b.String()[1:] + "\n  }"
+	}
+	const n = 20_000
+	d, err := Parse("db.json", []byte(`{"words": `+object("a", n)+`}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	next, err := d.Apply([]storage.Change{{Collection: "words", Value: jsontext.Value(object("bb", n))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("it took %v for %d bytes", took, next.Size())
+	}
+}
+
+// TestRenameUnclear removes two fields with the same value and adds one: it may be either.
+func TestRenameUnclear(t *testing.T) {
+	const text = `{"cars": [{
+  "id": 1,
+  "seats": 5, // with the driver
+  "doors": 5, // with the boot
+  "plate": "X"
+}]}`
+	d, err := Parse("db.json", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ value, kept string }{
+		{`{"id":1,"openings":5,"plate":"X"}`, ""},
+		{`{"id":1,"places":5,"openings":5,"plate":"X"}`, `"openings": 5, // with the boot`},
+		{`{"id":1,"places":5,"openings":5,"plate":"X"}`, `"places": 5, // with the driver`},
+		{`{"id":1,"places":5,"doors":5,"plate":"X"}`, `"places": 5, // with the driver`},
+		{`{"id":1,"doors":6,"seats":7,"plate":"X"}`, `"seats": 7, // with the driver`},
+	} {
+		next, err := d.Apply([]storage.Change{{Collection: "cars", ID: "1", Value: jsontext.Value(test.value)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(next.Bytes())
+		if test.kept == "" && strings.Contains(got, "5, // with") || !strings.Contains(got, test.kept) {
+			t.Errorf("%s: it became\n%s", test.value, got)
+		}
 	}
 }
