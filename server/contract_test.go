@@ -291,7 +291,7 @@ func (c *contract) operation(method, target string) (pointer string, op map[stri
 		if base, _ := mapOf(list[0])["url"].(string); base != "/" {
 			below, ok := strings.CutPrefix(path, base)
 			if path = "/" + strings.TrimPrefix(below, "/"); !ok || strings.HasPrefix(path, "/_/") || strings.HasPrefix(path, "/%5F/") {
-				path = "" // which is noRoute
+				path = "" // no operation has it
 			}
 		}
 	}

@@ -180,8 +180,8 @@ func isOwnPage(r *http.Request) bool {
 	if v := httpx.Header(r.Header, pageHeader); v != "1" && v != "docs" {
 		return false
 	}
-	location := r.Header.Get("Sec-Fetch-Site")
-	return location == "same-origin" || location == "" && !isCrossOrigin(r)
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "same-origin" || site == "" && !isCrossOrigin(r)
 }
 
 // isForeign reports whether a page of a site that is not allowed sends the request.
