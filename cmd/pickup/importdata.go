@@ -160,7 +160,11 @@ func (m *dataImport) finish(e *environment) error {
 		fmt.Fprintln(e.stdout, f)
 	}
 	if len(m.faults) > 0 {
-		return fmt.Errorf("nothing was imported: %s in %s", spell.Count(len(m.faults), "fault"), m.Source)
+		err := fmt.Errorf("%s in %s", spell.Count(len(m.faults), "fault"), m.Source)
+		if m.revisions != nil {
+			return m.incomplete(err)
+		}
+		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	m.report(e.stdout)
 	if m.recording == nil {
@@ -263,12 +267,14 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 			}
 		}
 		refused, ok := errors.AsType[*refusedError](err)
-		if ok && refused.status == http.StatusPreconditionFailed && reads >= mostReads {
-			err = fmt.Errorf("others change the database again and again: run the import again (%w)", err)
-			return m.incomplete(err)
-		}
 		if ok && refused.mayPass(!bytes.Equal(text, before)) { // others write, too
-			before, m.faults, tried = text, nil, false
+			if reads >= mostReads {
+				err = fmt.Errorf("others change the database again and again: run the import again (%w)", err)
+				return m.incomplete(err)
+			}
+			before = text
+			m.faults = nil
+			tried = false
 			continue
 		}
 		if len(m.faults) > 0 && m.revisions == nil {
