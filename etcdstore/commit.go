@@ -62,12 +62,7 @@ func (s *Store) commit(ctx context.Context, base int64, u update) (storage.Rev, 
 	if err != nil {
 		return storage.Rev(rev), s.commitError(err)
 	}
-	c.done(rev)
-	if u.idField != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.idField = u.idField
-	}
+	c.done(rev, u.idField)
 	return storage.Rev(rev), nil
 }
 
@@ -146,7 +141,7 @@ type commit struct {
 var errConflict = errors.New("another server committed first")
 
 // done updates the state of the store after the commit was written at rev.
-func (c *commit) done(rev int64) {
+func (c *commit) done(rev int64, idField func(collection string) string) {
 	c.setWriteError(nil)
 	c.head.rev = rev
 	d := newStep()
@@ -157,7 +152,13 @@ func (c *commit) done(rev int64) {
 		}
 	}
 	d.sort()
-	c.advance(d)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advanceLocked(d)
+	if idField != nil {
+		c.idField = idField
+	}
 }
 
 // checkSize returns an error if the commit does not fit in one transaction.

@@ -161,6 +161,10 @@ func (d *step) changes() (changes []storage.Change) {
 func (s *Store) advance(d *step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.advanceLocked(d)
+}
+
+func (s *Store) advanceLocked(d *step) {
 	if s.state != nil && s.state.head.rev == d.head.Prev {
 		s.state.apply(d)
 	}
