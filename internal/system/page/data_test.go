@@ -84,6 +84,23 @@ func dataFlow(p *pageTest) {
 	p.isSample()
 	p.console() // the browser logs the 422
 
+	// What others write after the records were compared stays.
+	menu("Import…")
+	p.fill("#import-text", "id,title\n4,Mine\n5,Mine\n")
+	p.until(status + ` === "2 records changed"`)
+	p.holdNext("request", `POST .*/_/transaction$`)
+	p.clickText("Import 2 records")
+	p.until(`window.held`)
+	p.api("PATCH", "/schedules/5", `{"title": "Theirs"}`, 200)
+	p.run(`release()`)
+	p.sees("Somebody else has changed title of schedules 5. Nothing was written.")
+	p.holds(`"title": "Theirs"`)
+	p.holds("Piano lesson")
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
+	p.save(p.sample)
+	p.console() // the browser logs the 409
+
 	// A file that is dropped, of JSON. A field can be left out, and lines are named.
 	drop := func(text string) {
 		p.Helper()

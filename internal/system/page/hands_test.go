@@ -149,7 +149,7 @@ func handsFlow(p *pageTest) {
 	// Nobody is overwritten: what was seen is tested.
 	p.until(cell("1", "title") + `?.textContent === "School run"`)
 	p.click(`[data-cell="0:2"]`)
-	p.holdNext("request", `PATCH .*/db$`)
+	p.holdNext("request", `POST .*/_/transaction$`)
 	p.paste("Mine\nMine, too")
 	p.until(`window.held`)
 	p.api("PATCH", "/schedules/2", `{"title": "Theirs"}`, 200)

@@ -893,13 +893,13 @@ func severalFlow(p *pageTest) {
 	p.click("[aria-label='Clear the selection']")
 	p.until(`!document.querySelector(".selection")`)
 	p.clickAt(`[data-cell="1:0"]`, 12)
-	p.holdNext("request", `/db$`)
+	p.holdNext("request", `/_/transaction$`)
 	p.click(".selection button:nth-last-child(2)")
 	p.until(`window.held`)
-	p.api("DELETE", "/schedules/1", "", 200) // the places are those of others now
+	p.api("DELETE", "/schedules/2", "", 200)
 	p.run(`release()`)
 	p.until(`document.querySelector(".toast.bad")?.textContent.includes("Nothing was deleted")`)
-	p.console() // the browser logs the 409
+	p.console() // the browser logs the 404
 	p.until(rows + ` === 6`)
 	p.save(p.sample)
 	p.until(rows + ` === 7`)

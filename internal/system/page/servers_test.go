@@ -776,11 +776,11 @@ func hundredThousand(t *testing.T, _ context.Context) {
 	// A block is one transaction, of as many records as it may have.
 	p.press("Ctrl+Home", "ArrowRight", "ArrowRight")
 	p.until(`document.activeElement.dataset.cell === "0:2" && ` + cell("1", "title") + `?.textContent === "School run"`)
-	p.paste(strings.Repeat("Pasted\n", 5_001))
-	p.sees("At most 5,000 records can be changed at once.")
-	p.paste(strings.Repeat("Pasted\n", 5_000))
-	p.sees("5,000 values of 5,000 records changed")
-	if n := strings.Count(string(servertest.Read(t, p.file)), "Pasted"); n != 5_000 {
+	p.paste(strings.Repeat("Pasted\n", 10_001))
+	p.sees("At most 10,000 records can be changed at once.")
+	p.paste(strings.Repeat("Pasted\n", 10_000))
+	p.sees("10,000 values of 10,000 records changed")
+	if n := strings.Count(string(servertest.Read(t, p.file)), "Pasted"); n != 10_000 {
 		t.Errorf("%d records have what was pasted", n)
 	}
 	p.until(cell("1", "title") + `?.textContent === "Pasted"`)
@@ -790,8 +790,8 @@ func hundredThousand(t *testing.T, _ context.Context) {
 		t.Error("Undo leaves what was pasted")
 	}
 	p.clickAt(`[data-cell="-1:0"]`, 12) // all, as many as one transaction deletes
-	p.sees("At most 5,000 records can be selected.")
-	p.sees("5,000 of 100,000 records selected, the limit")
+	p.sees("At most 10,000 records can be selected.")
+	p.sees("10,000 of 100,000 records selected, the limit")
 	p.want(`document.elementFromPoint(...(r => [r.x + 9, r.y + r.height / 2])(document.querySelector(".selection strong").getBoundingClientRect())).matches("strong")`, "true")
 	p.clickAt(`[data-cell="-1:0"]`, 12) // and none
 	p.until(`!document.querySelector(".selection")`)
@@ -799,8 +799,8 @@ func hundredThousand(t *testing.T, _ context.Context) {
 	p.until(`document.querySelector(".selection")`)
 	if long() {
 		p.clickText("Delete")
-		p.sees("5,000 records deleted")
-		p.until(`document.querySelector(".count").textContent === "95,000 records"`)
+		p.sees("10,000 records deleted")
+		p.until(`document.querySelector(".count").textContent === "90,000 records"`)
 	}
 	p.quiet()
 }

@@ -7,7 +7,7 @@ import { toast, toastError } from "../messages.tsx";
 import { showMenu, type MenuItem } from "../menu.tsx";
 import { go, href } from "../route.ts";
 import { fieldOf, isStructured, type Field } from "../data/schema.ts";
-import { changeRecords } from "../data/transaction.ts";
+import { deleteRecords } from "../data/transaction.ts";
 import { toastUndo } from "../data/undo.ts";
 import { controlKey, count } from "../ui.tsx";
 import { showAddField } from "./add_field.tsx";
@@ -137,7 +137,7 @@ async function remove({ rows, shape, range, selected }: CellMenuOptions): Promis
   try {
     const isOfRange = !isOneCell(range) || selected.size === 0;
     const ids = isOfRange ? new Set(await rows.idsOf(range.top, range.bottom + 1)) : selected;
-    await changeRecords(shape.name, ids, (path) => [{ op: "remove", path }], count(ids.size, "record") + " deleted");
+    await deleteRecords(shape.name, ids, count(ids.size, "record") + " deleted");
   } catch (error) {
     toastError("Nothing was deleted.", error);
   }

@@ -4,11 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, pathOf, prefix, problemOf, read, readText, Refused, send } from "../data/api.ts";
 import { isReadOnly, load, type Status } from "../data/catalog.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
-import { memberOf, parse, pointer, stringify, type Obj } from "../data/json.ts";
+import { memberOf, parse, stringify, type Obj } from "../data/json.ts";
 import { showMenu, type MenuItem } from "../menu.tsx";
 import { toastError } from "../messages.tsx";
 import { go, href } from "../route.ts";
 import { typedOf, type Shape } from "../data/schema.ts";
+import { transact } from "../data/transaction.ts";
 import { toastUndo } from "../data/undo.ts";
 import { Button, Copy, count, Dialog, ErrorBox, Segments, Skeleton } from "../ui.tsx";
 import { Value } from "../values.tsx";
@@ -249,16 +250,28 @@ function NewCollection() {
   );
 }
 
-/** Makes an empty collection, and waits until the page knows it. */
+const mostTries = 10;
+
+/** Makes an empty collection, unless there is one, and waits until the page knows it. */
 export async function createCollection(name: string): Promise<void> {
-  const { collections, objects, values = [] } = await read<Status>("/_/status"); // a patch cannot test that something is missing
-  const names = [...collections, ...objects].map((item) => item.name).concat(values);
-  if (names.includes(name) || name.startsWith("$")) throw new Error(`The file has ${name} already.`);
-  const answer = await ask("PATCH", prefix.value + "/db", {
-    body: stringify([{ op: "add", path: pointer(name), value: [] }]),
-    type: "application/json-patch+json",
-    isMinimal: true,
-  });
-  toastUndo(`${name} created`, answer.revision);
+  for (let tries = 1; ; tries++) {
+    try {
+      toastUndo(`${name} created`, await setEmpty(name));
+      break;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 412 || tries === mostTries) throw error; // others write, too
+    }
+  }
   await load();
+}
+
+/** Sets an empty collection if the database is as it was when it had none, and returns the revision. */
+async function setEmpty(name: string): Promise<string> {
+  const { tag } = await ask("HEAD", prefix.value + "/db");
+  const { collections, objects, values = [] } = await read<Status>("/_/status");
+  const names = [...collections, ...objects].map((item) => item.name).concat(values);
+  if (names.includes(name)) throw new Error(`The file has ${name} already.`);
+  const isDatabase = !names.includes("db"); // otherwise /db is that field
+  const answer = await transact([{ op: "set", collection: name, value: [] }], { tag: isDatabase ? tag : undefined });
+  return answer.revision;
 }

@@ -14,9 +14,10 @@ import { hasLetters } from "../keys.tsx";
 import { withTools } from "../lazy.tsx";
 import { announce } from "../messages.tsx";
 import { href } from "../route.ts";
-import { mostSelected, type Rows } from "./rows.ts";
+import type { Rows } from "./rows.ts";
 import { isStructured, type Field, type Shape } from "../data/schema.ts";
 import type { Sort } from "../data/query.ts";
+import { mostChanged } from "../data/transaction.ts";
 import { Icon } from "../icons.tsx";
 import { count as countOf, drag, Empty, ErrorBox, hasModifier, useNarrow } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
@@ -287,7 +288,7 @@ export function Grid(props: GridProps) {
         aria-colcount={lastColumn(-1) + 1}
         aria-busy={total === null}
         aria-multiselectable={true}
-        data-all={total !== null && total > 0 && selected.size >= Math.min(total, mostSelected) ? "" : undefined}
+        data-all={total !== null && total > 0 && selected.size >= Math.min(total, mostChanged.value) ? "" : undefined}
         aria-readonly={isReadOnly.value || undefined}
         style={{ "--columns": template, "--wide": sum + "px", "--row": height + "px" }}
         onKeyDown={onKey}

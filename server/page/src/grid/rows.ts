@@ -8,8 +8,6 @@ import type { Author } from "../data/live.ts";
 import { announce } from "../messages.tsx";
 import { count } from "../ui.tsx";
 
-export const mostSelected = 5_000; // records: a patch has at most 10,000 operations, two for each
-
 const blockSize = 100;
 const maxBlocks = 30;
 const freshFor = 2500; // ms that a change stays marked

@@ -6,10 +6,10 @@ import { isEqual, memberOf, stringify, type Obj } from "../data/json.ts";
 import { announce, toast, toastError } from "../messages.tsx";
 import { selectedRecords } from "./block.ts";
 import { submit } from "./review.tsx";
-import { mostSelected, type Rows } from "./rows.ts";
+import type { Rows } from "./rows.ts";
 import { resolveInput, type FieldInput } from "../data/references.ts";
 import { fieldOf, typedOf, type Shape } from "../data/schema.ts";
-import { changeRecords } from "../data/transaction.ts";
+import { deleteRecords, mostChanged } from "../data/transaction.ts";
 import { writeTable } from "../data/tables.ts";
 import { Button, copyText, count, Dialog, ErrorBox, formatCount } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
@@ -24,7 +24,7 @@ interface SelectionProps {
 export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) {
   const [isSetting, setSetting] = useState(false);
   const n = count(selected.size, "record"),
-    isFull = selected.size === mostSelected && selected.size < (rows.total.value ?? 0);
+    isFull = selected.size === mostChanged.value && selected.size < (rows.total.value ?? 0);
   const copyAs = async (write: (records: Obj[]) => string) => {
     try {
       await copyText(write(await selectedRecords(rows, selected)));
@@ -35,7 +35,7 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
   };
   const remove = async () => {
     try {
-      await changeRecords(shape.name, selected, (path) => [{ op: "remove", path }], `${n} deleted`);
+      await deleteRecords(shape.name, selected, `${n} deleted`);
       onDone();
     } catch (error) {
       toastError("Nothing was deleted.", error);

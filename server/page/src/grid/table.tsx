@@ -13,9 +13,10 @@ import { toast, toastError } from "../messages.tsx";
 import { QueryBar } from "./query_bar.tsx";
 import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type Sort } from "../data/query.ts";
 import { go, href, isUnsaved, route } from "../route.ts";
-import { mostSelected, Rows } from "./rows.ts";
+import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "../data/schema.ts";
 import { languages } from "../data/snippets.ts";
+import { mostChanged } from "../data/transaction.ts";
 import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 
@@ -68,16 +69,16 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
   const anchor = useRef(""); // the record that was selected last
   const select = async (from: number, to: number) => {
     try {
-      const ids = await rows.idsOf(from, Math.min(to, from + mostSelected));
-      setSelected((now) => new Set([...new Set([...now, ...ids])].slice(0, mostSelected)));
-      if (to - from > mostSelected) toast(`At most ${formatCount(mostSelected)} records can be selected.`);
+      const ids = await rows.idsOf(from, Math.min(to, from + mostChanged.value));
+      setSelected((now) => new Set([...new Set([...now, ...ids])].slice(0, mostChanged.value)));
+      if (to - from > mostChanged.value) toast(`At most ${formatCount(mostChanged.value)} records can be selected.`);
     } catch (error) {
       toastError("Could not select them.", error);
     }
   };
   const selectAll = () => {
     const total = rows.total.value ?? 0;
-    if (selected.size >= Math.min(total, mostSelected)) setSelected(new Set());
+    if (selected.size >= Math.min(total, mostChanged.value)) setSelected(new Set());
     else void select(0, total);
   };
   const toggle = (record: string, isRange: boolean) => {

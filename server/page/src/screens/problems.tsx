@@ -15,12 +15,12 @@ import {
   type Finding,
 } from "../data/findings.ts";
 import { Icon } from "../icons.tsx";
-import { pointer, pointerNames, stringify, type Operation } from "../data/json.ts";
+import { pointerNames, stringify } from "../data/json.ts";
 import { broken } from "../data/live.ts";
 import { toastError } from "../messages.tsx";
 import { href } from "../route.ts";
 import { fieldOf } from "../data/schema.ts";
-import { changeRecords } from "../data/transaction.ts";
+import { changeRecords, type Operation } from "../data/transaction.ts";
 import { Ago, Button, Skeleton, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
 import { toastUndo } from "../data/undo.ts";
 import { WriteButton } from "../write_button.tsx";
@@ -264,9 +264,9 @@ function MendAll({ alike }: { alike: Finding[] }) {
   const { collection, member, value } = first;
   const run = async () => {
     const ids = new Set(mends.map((mend) => mend.id));
-    const change = (path: string): Operation[] => [{ op: "replace", path: path + pointer(member), value }];
     try {
-      await changeRecords(collection, ids, change, count(ids.size, "record") + " changed");
+      const operations = [...ids].map((id): Operation => ({ op: "update", collection, id, record: { [member]: value } }));
+      await changeRecords(operations, count(ids.size, "record") + " changed");
     } catch (error) {
       toastError("Nothing was changed.", error);
     }

@@ -1,14 +1,15 @@
 // The changes of a session, with what was there before: a person commits or discards
 // them, and decides where the file has changed meanwhile.
 import { useEffect, useState } from "preact/hooks";
-import { ask, enterSession, pathOf, prefix, read, Refused, session } from "../data/api.ts";
+import { ask, enterSession, pathOf, read, Refused, session } from "../data/api.ts";
 import { isReadOnly, shapeFor } from "../data/catalog.ts";
 import { ConfirmDialog } from "../confirm_dialog.tsx";
-import { difference, isObject, pointer, stringify, type Json, type Obj } from "../data/json.ts";
+import { difference, isObject, stringify, type Json, type Obj } from "../data/json.ts";
 import type { Change } from "../data/live.ts";
 import { toastError } from "../messages.tsx";
 import { Merge } from "../record/merge.tsx";
 import { loadSessions, sessions } from "../data/sessions.ts";
+import { transact } from "../data/transaction.ts";
 import { ChangeTitle, Difference } from "./changes.tsx";
 import { Button, count, Empty, ErrorBox, formatCount, Skeleton } from "../ui.tsx";
 import { toastUndo } from "../data/undo.ts";
@@ -195,8 +196,7 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
   }
   // One of them has deleted it. The session takes over what the file has, or the file is changed.
   const restore = async () => {
-    const body = stringify([{ op: "add", path: pointer(collection, "-"), value: theirs.record! }]);
-    await ask("PATCH", prefix.value + "/db", { body, type: patchType, isMinimal: true, session: name });
+    await transact([{ op: "create", collection, record: theirs.record! }], { session: name });
   };
   return (
     <div class="merge" role="alert">
