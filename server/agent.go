@@ -83,7 +83,7 @@ func (a *agent) Session() string {
 // ReviewURL implements agents.Service.
 func (a *agent) ReviewURL() string {
 	u, _ := url.Parse(urlOf(a.Request)) // it was parsed before
-	return u.Scheme + "://" + u.Host + openapi.PagePath + "/#/_/sessions"
+	return u.Scheme + "://" + u.Host + "/_/#/_/sessions"
 }
 
 // Recovered implements agents.Service.

@@ -12,7 +12,6 @@ import (
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
 
 // closeUnauthenticated closes an HTTP/1.1 connection after the answer if a body
@@ -42,7 +41,7 @@ func (s *server) loginHint(r *http.Request) string {
 // Preflights were answered before.
 func (s *server) authenticate(c *gin.Context) {
 	path := strings.TrimSuffix(c.FullPath(), "/")
-	if path == openapi.LivezPath || path == openapi.ReadyzPath && !isVerbose(c.Request) {
+	if path == "/_/livez" || path == "/_/readyz" && !isVerbose(c.Request) {
 		return
 	}
 	if s.Auth == nil {
@@ -94,7 +93,7 @@ func (req *request) refuseWrites() *problem.Problem {
 		return problem.New(http.StatusMethodNotAllowed, "The server is read-only (--read-only).")
 	}
 	if user := req.GetString(readOnlyKey); user != "" {
-		return problem.New(http.StatusForbidden, fmt.Sprintf("The user %q may only read.", httpx.Clip(user)))
+		return problem.Newf(http.StatusForbidden, "The user %q may only read.", httpx.Clip(user))
 	}
 	return nil
 }

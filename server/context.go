@@ -4,7 +4,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"pickup/server/internal/httpx"
-	"pickup/server/openapi"
 )
 
 func requestIDOf(c *gin.Context) string {
@@ -13,7 +12,7 @@ func requestIDOf(c *gin.Context) string {
 
 // describedBy is the value of Link that leads to llms.
 func describedBy(sessionPath string) string {
-	return "<" + sessionPath + openapi.LLMsPath + `>; rel="describedby"`
+	return "<" + sessionPath + "/_/llms.txt" + `>; rel="describedby"`
 }
 
 // problemKey is the key of a request's *problem in its context.

@@ -12,30 +12,32 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
-	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/openapi"
 )
 
-// fail answers with the problem for err, and logs the cause, which clients do not see.
+// fail sends the problem for err. It logs the cause, which clients must not see.
 func (s *server) fail(c *gin.Context, err error) {
 	p, cause := problem.Of(err, problem.Keeper(s.db))
 	if cause != nil {
 		level := slog.LevelError
-		if isHealthCheck(c) { // a probe only reports a state, which is in the log already
+		if isHealthCheck(c) { // the log already has the state that the probe reports
 			level = slog.LevelDebug
 		}
-		s.Log.LogAttrs(c.Request.Context(), level, "request failed", append([]slog.Attr{
-			slog.String("id", requestIDOf(c)), slog.String("method", httpx.Clip(c.Request.Method)),
-			slog.String("path", httpx.Clip(sentURL(c.Request).Path)), slog.Any("error", cause)}, httpx.TraceAttrs(c.Request)...)...)
+		attrs := append(httpx.TraceAttrs(c.Request),
+			slog.String("id", requestIDOf(c)),
+			slog.String("method", httpx.Clip(c.Request.Method)),
+			slog.String("path", httpx.Clip(sentURL(c.Request).Path)),
+			slog.Any("error", cause))
+		s.Log.LogAttrs(c.Request.Context(), level, "request failed", attrs...)
 	}
 	h := c.Writer.Header()
 	for name, values := range p.Header {
-		if name == "Connection" && c.Request.ProtoMajor != 1 { // HTTP/2 would close it before the body
-			continue
+		// HTTP/2 would close the connection before it sends the body.
+		if name != "Connection" || c.Request.ProtoMajor == 1 {
+			h[name] = values
 		}
-		h[name] = values
 	}
 	if p.Status == http.StatusNotFound {
 		h.Add("Link", describedBy(sessionPath(addressOf(c.Request))))
@@ -46,8 +48,9 @@ func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 }
 
-func notFound(s *database.Snapshot, detail string) *problem.Problem {
-	p := problem.New(http.StatusNotFound, detail)
+// notFound returns a 404 that lists the collections and objects.
+func notFound(s *database.Snapshot, format string, args ...any) *problem.Problem {
+	p := problem.Newf(http.StatusNotFound, format, args...)
 	p.Collections = servable(s)
 	return p
 }
@@ -63,7 +66,7 @@ func servable(s *database.Snapshot) []string {
 	return names
 }
 
-// noResource returns the problem for a path at which there is nothing.
+// noResource returns the problem for a path without a resource.
 func (req *request) noResource() *problem.Problem {
 	detail := fmt.Sprintf("There is nothing at %q.", httpx.Clip(req.sent.EscapedPath()))
 	path := req.Request.URL.Path
@@ -72,10 +75,10 @@ func (req *request) noResource() *problem.Problem {
 	} else if !req.offers(path) {
 		detail += " The settings of the server turn it off."
 	}
-	return notFound(req.snap, detail)
+	return notFound(req.snap, "%s", detail)
 }
 
-// missing returns the problem for the part of the path that snap does not have.
+// missing returns the problem for a path whose collection, object or record is not in snap.
 func (req *request) missing(snap *database.Snapshot) error {
 	for _, name := range []string{req.name, req.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
@@ -87,41 +90,43 @@ func (req *request) missing(snap *database.Snapshot) error {
 		if memberOf(req.snap, req.name) == array {
 			was = "a list"
 		}
-		return notFound(snap, req.name+" was "+was+" and is not any more.")
+		return notFound(snap, "%s was %s and is not any more.", req.name, was)
 	}
 	return noRecord(snap, req.name, req.id)
 }
 
-// noCollection returns the problem for a collection that s, a state of the request's
-// database, does not have.
+// noCollection returns the problem for a collection that is not in s, a state of the database
+// of the request.
 func (req *request) noCollection(s *database.Snapshot, name string) *problem.Problem {
+	clipped := httpx.Clip(name)
+	if _, exists := s.Kind(name); exists && memberOf(s, name) == nothing && memberOf(s, "db") == nothing {
+		const format = "%q is neither a collection nor an object, so it has no URL of its own. It is part of /db."
+		return notFound(s, format, clipped)
+	}
 	names := servable(s)
-	kind, there := s.Kind(name)
-	db, taken := s.Kind("db")
-	if there && kind == storage.Other && (!taken || db == storage.Other) {
-		return notFound(s, fmt.Sprintf("%q is neither a collection nor an object, so it has no URL of its own. It is part of /db.", httpx.Clip(name)))
-	}
 	if len(names) == 0 {
-		return notFound(s, fmt.Sprintf("There is no collection %q. The database has no collections yet%s.", httpx.Clip(name), req.howToAdd(httpx.Clip(name))))
+		const format = "There is no collection %q. The database has no collections yet%s."
+		return notFound(s, format, clipped, req.howToAdd(clipped))
 	}
-	near, meant := spell.Nearest(name, names), ""
+	near := spell.Nearest(name, names)
+	meant := ""
 	if near != "" {
 		meant = " Did you mean " + near + "?"
 	}
-	p := notFound(s, fmt.Sprintf("There is no collection %q.%s There are: %s.", httpx.Clip(name), meant, strings.Join(names, ", ")))
+	p := notFound(s, "There is no collection %q.%s There are: %s.", clipped, meant, strings.Join(names, ", "))
 	p.Suggestion = near
 	return p
 }
 
-// howToAdd says how a collection is added, after a colon, or returns "".
+// howToAdd explains, after a colon, how to add a collection. It returns "" if nobody can.
 func (req *request) howToAdd(name string) string {
 	var ways []string
 	if req.Source != nil && req.session == nil {
-		if file := req.Source(); file.Folder {
-			ways = append(ways, fmt.Sprintf("make the file %s.json with []", name))
-		} else {
-			ways = append(ways, fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), file.Name))
+		way := fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), req.Source().Name)
+		if req.Source().Folder {
+			way = "make the file " + name + ".json with []"
 		}
+		ways = append(ways, way)
 	}
 	if !req.ReadOnly {
 		ways = append(ways, fmt.Sprintf(`send PATCH /db with [{"op":"add","path":%s,"value":[]}] as application/json-patch+json`, rawjson.AppendQuote(nil, rawjson.Pointer(name))))
@@ -132,23 +137,24 @@ func (req *request) howToAdd(name string) string {
 	return ": " + strings.Join(ways, ", or ")
 }
 
-// noChildren returns the problem for a path below a record that leads to no collection.
+// noChildren returns the problem for a path below a record without a collection there.
 func (req *request) noChildren() *problem.Problem {
 	children := slices.DeleteFunc(servable(req.snap), func(name string) bool {
 		key := req.snap.ForeignKey(name, req.name)
-		return memberOf(req.snap, name) != array || !req.snap.Occurs(name, key) && !req.snap.Schema().Member(name).Knows([]string{key})
+		known := req.snap.Occurs(name, key) || req.snap.Schema().Member(name).Knows([]string{key})
+		return memberOf(req.snap, name) != array || !known
 	})
 	detail := fmt.Sprintf("%q is not a collection whose records refer to %s.", httpx.Clip(req.child), req.name)
 	if len(children) > 0 {
 		detail += " There are: " + strings.Join(children, ", ") + "."
 	}
-	p := notFound(req.snap, detail)
+	p := notFound(req.snap, "%s", detail)
 	p.Suggestion = spell.Nearest(req.child, children)
 	return p
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem.Problem {
-	return notFound(s, fmt.Sprintf("%s has no record with the id %q.", collection, httpx.Clip(id)))
+	return notFound(s, "%s has no record with the id %q.", collection, httpx.Clip(id))
 }
 
 func gone(id string) *problem.Problem {

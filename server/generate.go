@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -85,7 +84,7 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 	if counts == nil {
 		err = problem.WrongShapeAt("/collections", `collections must be an object with the number of records of each collection, as in {"schedules": 50}`)
 	} else if total > most {
-		err = problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("A request can make at most %d records. Send several, or use pickup generate.", most))
+		err = problem.Newf(http.StatusRequestEntityTooLarge, "A request can make at most %d records. Send several, or use pickup generate.", most)
 	}
 	return counts, err
 }

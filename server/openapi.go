@@ -16,7 +16,7 @@ func (req *request) openAPI() error {
 		return openapi.Document(req.snap, openapi.Options{
 			Version: req.Version, ReadOnly: req.ReadOnly, Auth: req.Auth != nil, Prefix: req.Prefix, Answers: req.Answers, SessionPath: req.sessionPath,
 			Serves: func(path string) bool {
-				return req.offers(path) && (req.MaxSessions >= 0 || !strings.HasPrefix(path, openapi.SessionsPath+"/"))
+				return req.offers(path) && (req.MaxSessions >= 0 || !strings.HasPrefix(path, "/_/sessions/"))
 			},
 		})
 	})
@@ -82,23 +82,23 @@ func (req *request) llms() error {
 		first = req.base() + "/COLLECTION"
 	}
 	what, where, edit := req.storeWords()
-	line(true, "- Types: %s. Do not read %s, which is large, unless you generate a client.", at+openapi.TypesPath, at+openapi.OpenAPIPath)
+	line(true, "- Types: %s. Do not read %s, which is large, unless you generate a client.", at+"/_/types.d.ts", at+"/_/openapi.json")
 	if req.Source != nil && write && req.session == nil {
 		line(true, "- Small changes: "+edit+"; every save is live. Then run `pickup check`: it lists faults as FILE:LINE:COLUMN.", httpx.Clip(req.Source().Name))
 	}
 	line(true, "- Read with few tokens: GET %s?_sort=-id&_fields=id&_start=0&_limit=20; X-Total-Count has the number. Filters: f=v, f:ne, f:gt, f:lte, f:contains, f:in=a,b; q=text; _where={\"or\":[…]}. _embed and _expand add related records.", first)
 	line(write, "- Write: POST %s, PATCH or DELETE the same with /ID; 422 names every fault. `Prefer: tx=rollback` tries a write.", first)
-	line(write, "- More data: POST %s with {\"collections\": {%q: 50}}.", at+openapi.GeneratePath, one)
-	line(write, "- Take back: POST %s. What changed: GET %s?_limit=10&_fields=id.", at+openapi.UndoPath, at+openapi.ChangesPath)
+	line(write, "- More data: POST %s with {\"collections\": {%q: 50}}.", at+"/_/generate", one)
+	line(write, "- Take back: POST %s. What changed: GET %s?_limit=10&_fields=id.", at+"/_/undo", at+"/_/changes")
 	if req.session != nil {
-		line(true, "- This is the session %s: nothing reaches %s before a person commits it at %s/#/_/sessions. GET %s/%[1]s/changes is the diff.", req.session.name, where, openapi.PagePath, openapi.SessionsPath)
+		line(true, "- This is the session %s: nothing reaches %s before a person commits it at %s/#/_/sessions. GET %s/%[1]s/changes is the diff.", req.session.name, where, "/_", "/_/sessions")
 	} else {
 		line(write && req.MaxSessions >= 0, "- For a review by a person: PUT %s/agent with {\"keep\": true}, then put %sagent before the paths. GET %[1]s/agent/changes is the diff; the person commits it at %[3]s/#/_/sessions.",
-			openapi.SessionsPath, sessionPrefix, openapi.PagePath)
+			"/_/sessions", sessionPrefix, "/_")
 	}
-	line(req.Requests, "- What the front end asked for, and why it was refused: GET %s.", openapi.RequestsPath)
+	line(req.Requests, "- What the front end asked for, and why it was refused: GET %s.", "/_/requests")
 	line(req.Simulate != nil && write, "- Slow and failing answers: `Prefer: delay=500` or `code=503`; for the front end PUT %s with [{\"path\": \"%s\", \"code\": 503, \"times\": 1}].",
-		at+openapi.SimulatePath, strings.TrimPrefix(first, req.base()))
+		at+"/_/simulate", strings.TrimPrefix(first, req.base()))
 	head, room := "# pickup\n\nIt serves "+what+" as a REST API.", maxLLMs-b.Len()
 	if len(names) > 0 {
 		head += " Collections: " + listed(names, room/2) + "."

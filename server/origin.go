@@ -13,7 +13,6 @@ import (
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
 
 // Values of CORS headers (Fetch standard, section 3.2).
@@ -31,7 +30,7 @@ func (s *server) crossOrigin(c *gin.Context) {
 	h := c.Writer.Header()
 	h["Vary"] = varyOrigin
 	origin := httpx.Header(c.Request.Header, "Origin")
-	if path := c.FullPath(); strings.HasPrefix(path, openapi.RequestsPath) || strings.HasPrefix(path, openapi.MCPPath) {
+	if path := c.FullPath(); strings.HasPrefix(path, "/_/requests") || strings.HasPrefix(path, "/_/mcp") {
 		if isElsewhere(c.Request) {
 			s.fail(c, requestsForbidden())
 		}
@@ -195,8 +194,7 @@ func (s *server) isForeign(r *http.Request) bool {
 // checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
-		s.fail(c, problem.New(http.StatusMisdirectedRequest, fmt.Sprintf(
-			"The host %q is not allowed: use localhost or an IP address, or allow it with --allow-host.", httpx.Clip(c.Request.Host))))
+		s.fail(c, problem.Newf(http.StatusMisdirectedRequest, "The host %q is not allowed: use localhost or an IP address, or allow it with --allow-host.", httpx.Clip(c.Request.Host)))
 	}
 }
 

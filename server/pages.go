@@ -12,7 +12,6 @@ import (
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/static"
-	"pickup/server/openapi"
 	"pickup/server/page"
 )
 
@@ -81,7 +80,7 @@ func (req *request) toPage() bool {
 	}
 	h := req.Writer.Header()
 	h["Cache-Control"], h["Vary"] = cacheControl, vary
-	h.Set("Location", openapi.PagePath+"/")
+	h.Set("Location", "/_/")
 	req.Status(http.StatusSeeOther)
 	return true
 }

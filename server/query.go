@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -17,8 +16,8 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// readParameters decodes the parameters of the URL, for a read without those that bypass
-// caches. It limits the number of different ones to MaxTerms.
+// readParameters decodes the parameters of the URL. For a read it drops parameters that only
+// bypass caches. It limits the number of different parameters to MaxTerms.
 func (req *request) readParameters() (err error) {
 	req.parameters, err = query.Parameters(req.Request.URL.RawQuery)
 	if isSafe(req.Request.Method) {
@@ -33,22 +32,19 @@ func (req *request) readParameters() (err error) {
 	for _, p := range req.parameters {
 		names[p.Name] = true
 		if len(names) > req.MaxTerms {
-			return problem.BadParameter(p.Name, fmt.Sprintf("a query may have at most %d different parameters", req.MaxTerms))
+			return problem.BadParameter(p.Name, "a query may have at most %d different parameters", req.MaxTerms)
 		}
 	}
 	return nil
 }
 
-// checkParameters returns an error for the first parameter that the route does not take.
+// checkParameters returns an error for the first parameter that the route does not accept.
 func (req *request) checkParameters(r *route) error {
 	if len(req.parameters) == 0 {
 		return nil
 	}
 	method := req.Request.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	known := strings.Fields(r.parameters[method])
+	known := r.parametersOf(method)
 	if slices.Equal(known, []string{anyParameter}) {
 		return nil
 	}
@@ -56,15 +52,16 @@ func (req *request) checkParameters(r *route) error {
 		known[i] = req.snap.KeyOf(spell.Singular(req.name))
 	}
 	ofData := r.of == array || r.of == object
-	if !ofData || method == http.MethodDelete && req.id == "" { // there, others may be meant as a condition
+	// The client of a DELETE without an id may expect that other parameters select records.
+	if !ofData || method == http.MethodDelete && req.id == "" {
 		return req.allowOnly(known...)
 	}
 	return req.takeKnown(known)
 }
 
-// takeKnown removes the parameters that are not known, as json-server ignores them in a write
-// and for a single record or object, and logs each once. It returns an error for a name that is
-// probably meant to have an effect, and for every one if the client prefers that.
+// takeKnown removes unknown parameters, because json-server ignores unknown parameters of a
+// write, and of a single record or object. It logs each name once. It returns an error for a name
+// that is probably meant to have an effect and, if the client prefers strict handling, for any.
 func (req *request) takeKnown(known []string) error {
 	if hasPreference(req.Context, preferStrict) {
 		return req.allowOnly(known...)
@@ -87,7 +84,7 @@ func (req *request) takeKnown(known []string) error {
 	return nil
 }
 
-// mustHaveEffect reports whether a parameter that is not known is probably meant to have an effect.
+// mustHaveEffect reports whether an unknown parameter is probably meant to have an effect.
 func (req *request) mustHaveEffect(name string, known []string) bool {
 	if query.IsCacheBuster(name) {
 		return false
@@ -112,10 +109,10 @@ func withoutBrackets(name string) string {
 }
 
 func unknownParameter(name string, known []string) *problem.Problem {
-	return problem.BadParameter(name, "there is no such parameter here"+query.DidYouMean(name, known))
+	return problem.BadParameter(name, "there is no such parameter here%s", query.DidYouMean(name, known))
 }
 
-// allowOnly returns an error for the first parameter that is not one of those known.
+// allowOnly returns an error for the first unknown parameter.
 func (req *request) allowOnly(known ...string) error {
 	for _, p := range req.parameters {
 		if !slices.Contains(known, withoutBrackets(p.Name)) {
@@ -125,7 +122,7 @@ func (req *request) allowOnly(known ...string) error {
 	return nil
 }
 
-// parameter returns the value of a parameter of the URL, the last one if it has several.
+// parameter returns the last value of a parameter of the URL.
 func (req *request) parameter(name string) (value string, ok bool) {
 	for _, p := range slices.Backward(req.parameters) {
 		if p.Name == name {
@@ -135,8 +132,8 @@ func (req *request) parameter(name string) (value string, ok bool) {
 	return "", false
 }
 
-// number returns the value of a parameter that is a whole number from low to high, or
-// otherwise if the URL does not have it.
+// number returns the value of a parameter, a whole number from low to high. It returns otherwise
+// if the URL does not have the parameter.
 func (req *request) number(name string, otherwise, low, high int) (int, error) {
 	value, ok := req.parameter(name)
 	if !ok {
@@ -149,15 +146,15 @@ func (req *request) number(name string, otherwise, low, high int) (int, error) {
 	if high == math.MaxInt {
 		return 0, problem.BadParameter(name, "must be 0 or a positive whole number")
 	}
-	return 0, problem.BadParameter(name, fmt.Sprintf("must be a whole number from %d to %d", low, high))
+	return 0, problem.BadParameter(name, "must be a whole number from %d to %d", low, high)
 }
 
-// onlyStream returns the error for a parameter that only a stream takes.
+// onlyStream returns the error for a parameter that only streams accept.
 func onlyStream(name string) *problem.Problem {
 	return problem.BadParameter(name, "only streams take it")
 }
 
-// resolveID sets the id of a record from the query if the path has none: from Id, id, or the
+// resolveID sets the id of a record from the query if the path has no id: from Id, id, or the
 // name by which other records refer to this collection.
 func (req *request) resolveID() error {
 	if memberOf(req.snap, req.name) == object {
@@ -171,7 +168,7 @@ func (req *request) resolveID() error {
 			err := req.settle(func() error {
 				for _, name := range req.dependent {
 					if kind, ok := req.snap.Kind(name); !ok || kind != storage.Array {
-						return problem.BadParameter("_dependent", strconv.Quote(httpx.Clip(name))+" is not a collection")
+						return problem.BadParameter("_dependent", "%q is not a collection", httpx.Clip(name))
 					}
 				}
 				return nil
@@ -184,26 +181,27 @@ func (req *request) resolveID() error {
 		case req.id == "":
 			req.id = p.Value
 		case req.id != p.Value && inPath:
-			return problem.BadParameter(p.Name, "differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
+			return problem.BadParameter(p.Name, "differs from the id in the path, %q", httpx.Clip(req.id))
 		case req.id != p.Value:
 			return problem.BadParameter(p.Name, "the request has two different ids")
 		}
 	}
 	if req.id == "" {
-		return problem.BadParameter("Id", req.Request.Method+" needs the id of a record, as in /"+req.name+"/4 or /"+req.name+"?Id=4")
+		const format = "%s needs the id of a record, as in /%[2]s/4 or /%[2]s?Id=4"
+		return problem.BadParameter("Id", format, req.Request.Method, req.name)
 	}
 	return nil
 }
 
-// readCondition reads the body of a QUERY. Invalid JSON is 400 here, not the 500
-// that the interface prescribes for writes.
+// readCondition reads the body of a QUERY. Invalid JSON is 400, not the 500 that the
+// specification prescribes for writes.
 func (req *request) readCondition() ([]byte, error) {
 	if req.Request.Header.Get("Content-Type") == "" {
-		return nil, problem.New(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.").With("Accept-Query", acceptQuery)
+		p := problem.New(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.")
+		return nil, p.With("Accept-Query", acceptQuery)
 	}
 	b, err := req.readSingle()
-	var p *problem.Problem
-	if errors.As(err, &p) && p.Line > 0 {
+	if p, ok := errors.AsType[*problem.Problem](err); ok && p.Line > 0 {
 		p.Status, p.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
 	}
 	if err != nil {
@@ -229,7 +227,7 @@ func (req *request) checkParent() error {
 	return nil
 }
 
-// listQuery returns the query of a list.
+// listQuery returns the query of a list and, for the method QUERY, the condition in the body.
 func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	q, condition, err := req.query(collection)
 	if err != nil {
@@ -244,7 +242,9 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 	}
 	if q.Paging.Parameter == "" && q.Paging.Dialect == query.ByPage {
 		req.pageAlone.Do(func() {
-			req.Log.Info("a page without _limit and _per_page is an array, as json-server 0.17 sends it; with _per_page=10 it is the object of version 1", "collection", collection)
+			const message = "a page without _limit and _per_page is an array, as in json-server 0.17; " +
+				"with _per_page=10 it is an object, as in version 1"
+			req.Log.Info(message, "collection", collection)
 		})
 	}
 	if req.child != "" {
@@ -257,7 +257,7 @@ func (req *request) listQuery(collection string) (*query.Query, []byte, error) {
 const maxUnknown = 1000
 
 // logOnce logs a message about a name that a client has sent, once for each message, collection
-// and name. what is the key of the name in the log.
+// and name. The log has the name under the key what.
 func (s *server) logOnce(message, collection, what, name string) {
 	name = httpx.Clip(name)
 	if s.unknownCount.Load() >= maxUnknown {
@@ -269,22 +269,21 @@ func (s *server) logOnce(message, collection, what, name string) {
 	}
 }
 
-// query parses the query of the URL, and for the method QUERY the condition in the
-// body, which it also returns.
+// query parses the query of the URL and, for the method QUERY, the condition in the body. It
+// returns the condition, too.
 func (req *request) query(collection string) (q *query.Query, condition []byte, err error) {
-	if q, err = req.snap.NewQuery(collection, req.parameters); err != nil {
-		return nil, nil, err
+	q, err = req.snap.NewQuery(collection, req.parameters)
+	if err == nil && req.Request.Method == methodQuery {
+		condition, err = req.readCondition()
+		if err == nil {
+			q, err = req.snap.Where(q, condition)
+		}
+		if wrong, ok := errors.AsType[*query.Error](err); ok && wrong.Parameter == "_where" {
+			err = problem.WrongShapeAt(wrong.Pointer, wrong.Detail) // the condition is in the body
+		}
 	}
-	if req.Request.Method == methodQuery {
-		if condition, err = req.readCondition(); err != nil {
-			return nil, nil, err
-		}
-		if q, err = req.snap.Where(q, condition); err != nil {
-			if wrong, ok := errors.AsType[*query.Error](err); ok && wrong.Parameter == "_where" {
-				err = problem.WrongShapeAt(wrong.Pointer, wrong.Detail) // it is in the body
-			}
-			return nil, nil, err
-		}
+	if err != nil {
+		return nil, nil, err
 	}
 	if prefer(req.Context, preferStrict) {
 		err = req.snap.Strict(q)

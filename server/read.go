@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,7 +47,7 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		}
 		// The query gives the size of a page, or the size follows from the query.
 		if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(result.Records)) > req.MaxPage {
-			return problem.BadParameter(p.Parameter, fmt.Sprintf("a page may have at most %d records", req.MaxPage))
+			return problem.BadParameter(p.Parameter, "a page may have at most %d records", req.MaxPage)
 		}
 		req.setPageHeaders(collection, result, condition)
 		req.total = result.Total

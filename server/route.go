@@ -36,17 +36,15 @@ type route struct {
 	path                          string // a pattern of Gin
 	of                            member
 	get, post, put, patch, delete handler
-	query                         handler // like get, with a condition in the body
-	parameters                    parameters
-	reads                         bool   // its POST may only read
-	outside                       bool   // it is not a resource of sessions
-	acceptPatch                   string // the media types of a patch
+	query                         handler           // like get, with a condition in the body
+	parameters                    string            // the names of the parameters of a read, separated by spaces
+	writeParameters               map[string]string // the same of other methods
+	reads                         bool              // its POST may only read
+	outside                       bool              // it is not a resource of sessions
+	acceptPatch                   string            // the media types of a patch
 }
 
 type handler = func(*request) error
-
-// parameters has the names of the parameters of a route, separated by spaces, by method.
-type parameters map[string]string
 
 const (
 	anyParameter = "*"                             // the handler checks them: a filter may have any name
@@ -99,6 +97,14 @@ func (r *route) handler(method string) handler {
 	return nil
 }
 
+// parametersOf returns the names of the parameters of a method.
+func (r *route) parametersOf(method string) []string {
+	if isSafe(method) {
+		return strings.Fields(r.parameters)
+	}
+	return strings.Fields(r.writeParameters[method])
+}
+
 // allow returns the value of the Allow header.
 func (r *route) allow(readOnly bool) string {
 	var list []string
@@ -123,15 +129,15 @@ func isSafe(method string) bool {
 func (s *server) offers(path string) bool {
 	name, below := strings.CutPrefix(path, "/_/")
 	switch name, _, _ = strings.Cut(name, "/"); {
-	case path == openapi.MetricsPath:
+	case path == "/_/metrics":
 		return s.Metrics != nil
 	case below && name == "findings":
 		return s.Findings != nil
-	case path == openapi.MCPPath:
+	case path == "/_/mcp":
 		return s.agents != nil
 	case below && name == "requests":
 		return s.Requests
-	case path == openapi.PagePath || below && name == "page":
+	case path == "/_" || below && name == "page":
 		return !s.NoPage
 	case below && (name == "simulate" || name == "holds" || name == "release"):
 		return s.Simulate != nil
@@ -141,7 +147,7 @@ func (s *server) offers(path string) bool {
 
 func isHealthCheck(c *gin.Context) bool {
 	path := strings.TrimSuffix(c.FullPath(), "/")
-	return path == openapi.LivezPath || path == openapi.ReadyzPath
+	return path == "/_/livez" || path == "/_/readyz"
 }
 
 // isVerbose reports whether the query has the parameter verbose, with or without a value.

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"pickup/server/openapi"
 )
 
 // routes is the whole API. HEAD and OPTIONS follow from the methods of a line,
@@ -21,76 +19,78 @@ import (
 // are taken out before.
 var routes = []route{
 	// The collections and objects, with their URLs.
-	{path: "/", get: (*request).readIndex, parameters: parameters{"GET": anyParameter}},
+	{path: "/", get: (*request).readIndex, parameters: anyParameter},
 	// The whole database, unless it has a field called db. A PATCH is a transaction.
 	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch,
-		parameters: parameters{"GET": "_since"}},
+		parameters: "_since"},
 	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
-		parameters: parameters{"GET": anyParameter, "QUERY": anyParameter, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		parameters:      anyParameter,
+		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, parameters: parameters{"GET": ofRecord}},
+		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, parameters: ofRecord},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
-		parameters: parameters{"GET": ofRecord, "PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		parameters:      ofRecord,
+		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// The records of another collection that refer to a record.
 	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
-		parameters: parameters{"GET": anyParameter, "QUERY": anyParameter}},
+		parameters: anyParameter},
 
 	// The state of the service. The first two need no credentials.
-	{path: openapi.LivezPath, get: (*request).livez, outside: true},
-	{path: openapi.ReadyzPath, get: (*request).readyz, parameters: parameters{"GET": "verbose"}, outside: true},
-	{path: openapi.MetricsPath, get: (*request).metrics, outside: true}, // if Options.Metrics is set
+	{path: "/_/livez", get: (*request).livez, outside: true},
+	{path: "/_/readyz", get: (*request).readyz, parameters: "verbose", outside: true},
+	{path: "/_/metrics", get: (*request).metrics, outside: true},
 	// What the page needs at start.
-	{path: openapi.StatusPath, get: (*request).readStatus},
+	{path: "/_/status", get: (*request).readStatus},
 	// What is wrong with the database.
-	{path: openapi.FindingsPath, get: (*request).listFindings, parameters: parameters{"GET": "_start _end"}}, // if Options.Findings is set
-	{path: openapi.FindingsPath + "/:name", delete: (*request).dismissFinding},
+	{path: "/_/findings", get: (*request).listFindings, parameters: "_start _end"},
+	{path: "/_/findings/:name", delete: (*request).dismissFinding},
 	// The values of a field, for suggestions.
-	{path: openapi.ValuesPath + "/:collection/:member", get: (*request).listValues, parameters: parameters{"GET": "q _limit"}},
+	{path: "/_/values/:collection/:member", get: (*request).listValues, parameters: "q _limit"},
 	// The latest revisions, and those to come.
-	{path: openapi.ChangesPath, get: (*request).listChanges, parameters: parameters{"GET": "_since _limit _fields _streams _requests"}},
+	{path: "/_/changes", get: (*request).listChanges, parameters: "_since _limit _fields _streams _requests"},
 	// Back to an earlier state.
-	{path: openapi.UndoPath, post: (*request).undo},
-	{path: openapi.ResetPath, post: (*request).reset},
+	{path: "/_/undo", post: (*request).undo},
+	{path: "/_/reset", post: (*request).reset},
 	// Several changes at once.
-	{path: openapi.TransactionPath, post: (*request).transact},
+	{path: "/_/transaction", post: (*request).transact},
 	// Made-up records.
-	{path: openapi.GeneratePath, post: (*request).generate},
-	{path: openapi.SnapshotsPath, get: (*request).listSnapshots},
-	{path: openapi.SnapshotsPath + "/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	{path: "/_/generate", post: (*request).generate},
+	{path: "/_/snapshots", get: (*request).listSnapshots},
+	{path: "/_/snapshots/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.
-	{path: openapi.RequestsPath, get: (*request).listRequests, delete: (*request).clearRequests, parameters: parameters{"GET": "_since"}, outside: true},
-	{path: openapi.RequestsPath + "/:name", get: (*request).readRequest, outside: true},
+	{path: "/_/requests", get: (*request).listRequests, delete: (*request).clearRequests, parameters: "_since", outside: true},
+	{path: "/_/requests/:name", get: (*request).readRequest, outside: true},
 	// The sessions.
-	{path: openapi.SessionsPath, get: (*request).listSessions, outside: true},
-	{path: openapi.SessionsPath + "/:name", get: ofSession((*request).readSession), put: (*request).putSession,
+	{path: "/_/sessions", get: (*request).listSessions, outside: true},
+	{path: "/_/sessions/:name", get: ofSession((*request).readSession), put: (*request).putSession,
 		delete: ofSession((*request).endSession), outside: true},
-	{path: openapi.SessionsPath + "/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
-	{path: openapi.SessionsPath + "/:name/reset", post: ofSession((*request).resetSession), outside: true},
-	{path: openapi.SessionsPath + "/:name/commit", post: ofSession((*request).commitSession), outside: true},
+	{path: "/_/sessions/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
+	{path: "/_/sessions/:name/reset", post: ofSession((*request).resetSession), outside: true},
+	{path: "/_/sessions/:name/commit", post: ofSession((*request).commitSession), outside: true},
 	// The rules for simulated answers, and the requests that are held, if
 	// Options.Simulate is set.
-	{path: openapi.SimulatePath, get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub, delete: (*request).removeStubs},
-	{path: openapi.SimulatePath + "/:name", delete: (*request).removeStubs},
-	{path: openapi.HoldsPath, get: (*request).listHolds},
-	{path: openapi.ReleasePath + "/:name", post: (*request).releaseHold, parameters: parameters{"POST": "wait"}},
+	{path: "/_/simulate", get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub, delete: (*request).removeStubs},
+	{path: "/_/simulate/:name", delete: (*request).removeStubs},
+	{path: "/_/holds", get: (*request).listHolds},
+	{path: "/_/release/:name", post: (*request).releaseHold, writeParameters: map[string]string{"POST": "wait"}},
 	// Descriptions of the API, made from the data and the rules.
-	{path: openapi.MCPPath, post: (*request).mcp, reads: true},
-	{path: openapi.LLMsPath, get: (*request).llms}, // for agents
-	{path: openapi.OpenAPIPath, get: (*request).openAPI},
-	{path: openapi.TypesPath, get: (*request).types},
-	{path: openapi.SchemaPath, get: (*request).inferSchema},
-	{path: openapi.SchemasPath + ":collection", get: (*request).schema},
+	{path: "/_/mcp", post: (*request).mcp, reads: true},
+	{path: "/_/llms.txt", get: (*request).llms},
+	{path: "/_/openapi.json", get: (*request).openAPI},
+	{path: "/_/types.d.ts", get: (*request).types},
+	{path: "/_/schema.json", get: (*request).inferSchema},
+	{path: "/_/schemas/:collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage is set.
-	{path: openapi.PagePath, get: (*request).page, outside: true},
-	{path: openapi.PagePath + "/page/:file", get: (*request).page, outside: true},
+	{path: "/_", get: (*request).page, outside: true},
+	{path: "/_/page/:file", get: (*request).page, outside: true},
 	// A page that shows the OpenAPI document, and the files that it loads.
-	{path: openapi.DocsPath, get: (*request).docs, outside: true},
-	{path: openapi.DocsPath + "/:file", get: (*request).docs, outside: true},
+	{path: "/_/docs", get: (*request).docs, outside: true},
+	{path: "/_/docs/:file", get: (*request).docs, outside: true},
 }
 
 // register declares the routes on r.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,7 +30,7 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 
 func (req *request) serve(choices []*route) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
-		return problem.New(http.StatusRequestURITooLong, fmt.Sprintf("The URL is longer than %d bytes.", req.MaxURL))
+		return problem.Newf(http.StatusRequestURITooLong, "The URL is longer than %d bytes.", req.MaxURL)
 	}
 	if err := req.enterSession(!choices[0].outside); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 // notAllowed returns the problem for a method that a route does not have.
 func (req *request) notAllowed(r *route) *problem.Problem {
 	allow := r.allow(req.refuseWrites() != nil)
-	return problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not allowed here. Allowed methods: %s.", httpx.Clip(req.Request.Method), allow)).With("Allow", allow)
+	return problem.Newf(http.StatusMethodNotAllowed, "%s is not allowed here. Allowed methods: %s.", httpx.Clip(req.Request.Method), allow).With("Allow", allow)
 }
 
 // sendOptions sends the methods of the route, and what their bodies may be.

@@ -3,10 +3,8 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,7 +79,7 @@ func ofSession(handle func(*request, *session) error) handler {
 		}
 		req.sessions.mu.Unlock()
 		if x == nil {
-			return problem.New(http.StatusNotFound, fmt.Sprintf("There is no session %s.", strconv.Quote(name)))
+			return problem.Newf(http.StatusNotFound, "There is no session %q.", name)
 		}
 		return handle(req, x)
 	}
@@ -122,7 +120,7 @@ func (req *request) putSession() error {
 		case from == "" && (keep || x.kept): // the session stays
 		case x.kept && n > 0 && !discard:
 			const detail = `The session %s has %s. Send "discard": true to drop them.`
-			err = problem.New(http.StatusConflict, fmt.Sprintf(detail, name, spell.Count(n, "uncommitted change")))
+			err = problem.Newf(http.StatusConflict, detail, name, spell.Count(n, "uncommitted change"))
 		default:
 			req.sessions.endLocked(x)
 			x = nil
@@ -292,7 +290,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 	if inPath := strings.TrimPrefix(req.sessionPath, sessionPrefix); inPath != "" {
 		if len(names) == 1 && names[0] != inPath {
 			const detail = "The path names the session %q, and %s another session."
-			return "", false, problem.New(http.StatusBadRequest, fmt.Sprintf(detail, httpx.Clip(inPath), sessionHeader))
+			return "", false, problem.Newf(http.StatusBadRequest, detail, httpx.Clip(inPath), sessionHeader)
 		}
 		if len(names) == 0 {
 			names = []string{inPath}

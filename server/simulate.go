@@ -238,7 +238,7 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 			c.Writer.Header().Add("Preference-Applied", name+"="+value)
 		case !strict && !errors.Is(wrong, simulate.ErrTooLong):
 		case parameter != "":
-			return e, problem.BadParameter(parameter, wrong.Error())
+			return e, problem.BadParameter(parameter, "%v", wrong)
 		default:
 			return e, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+name+": "+wrong.Error()))
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"pickup/server/internal/httpx"
@@ -50,7 +49,7 @@ func (req *request) addStub() error {
 	if err := req.storeStubs([]*simulate.Stub{rule}, errs, false); err != nil {
 		return err
 	}
-	req.Header("Location", req.sessionPath+openapi.SimulatePath+"/"+rule.ID)
+	req.Header("Location", req.sessionPath+"/_/simulate/"+rule.ID)
 	req.send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownStubs().AppendStub(nil, rule), '\n'))
 	return nil
 }
@@ -60,7 +59,7 @@ func (req *request) removeStubs() error {
 	if id := req.Param("name"); id == "" {
 		req.ownStubs().Set(nil)
 	} else if !req.ownStubs().Remove(id) {
-		return problem.New(http.StatusNotFound, fmt.Sprintf("There is no rule %s.", strconv.Quote(httpx.Clip(id))))
+		return problem.Newf(http.StatusNotFound, "There is no rule %q.", httpx.Clip(id))
 	}
 	req.simulation.changed(req.db)
 	return req.sendNothing()
@@ -127,7 +126,7 @@ func (req *request) releaseHold() error {
 	for _, p := range req.parameters {
 		var err error
 		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return problem.BadParameter(p.Name, fmt.Sprintf("must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay))
+			return problem.BadParameter(p.Name, "must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay)
 		}
 	}
 	if err := req.readNothing(); err != nil {

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"pickup/internal/database"
@@ -109,7 +107,7 @@ func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 }
 
 func noSnapshot(name string) *problem.Problem {
-	return problem.New(http.StatusNotFound, fmt.Sprintf("There is no snapshot %s.", strconv.Quote(httpx.Clip(name))))
+	return problem.Newf(http.StatusNotFound, "There is no snapshot %q.", httpx.Clip(name))
 }
 
 // stateNamed returns the baseline or a named snapshot.

@@ -184,21 +184,21 @@ func (req *request) listValues() error {
 	case nothing:
 		return req.noCollection(req.snap, collection)
 	case object:
-		return notFound(req.snap, collection+" is not a collection.")
+		return notFound(req.snap, "%s is not a collection.", collection)
 	}
 	search, _ := req.parameter("q")
 	limit, err := req.number("_limit", fewValues, 1, manyValues)
 	if err != nil {
 		return err
 	}
-	key := strings.Join([]string{openapi.ValuesPath, collection, member, search, strconv.Itoa(limit)}, "\xff")
+	key := strings.Join([]string{"/_/values", collection, member, search, strconv.Itoa(limit)}, "\xff")
 	tag := req.tagOf(req.snap, collection, key, openapi.JSONType, nil)
 	err = req.respond(response{tag: tag, cache: true}, func(b []byte) ([]byte, error) {
 		values, err := req.snap.Values(collection, member, search, limit)
 		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
 	})
 	if unknown, ok := errors.AsType[*query.Error](err); ok {
-		return notFound(req.snap, httpx.Sentence(unknown.Detail))
+		return notFound(req.snap, "%s", httpx.Sentence(unknown.Detail))
 	}
 	return err
 }

@@ -2,37 +2,10 @@ package openapi
 
 import "net/http"
 
-// The paths of the resources of the service.
-const (
-	OpenAPIPath     = "/_/openapi.json"
-	TypesPath       = "/_/types.d.ts"
-	DocsPath        = "/_/docs"
-	PagePath        = "/_"
-	SchemasPath     = "/_/schemas/"
-	SchemaPath      = "/_/schema.json"
-	LivezPath       = "/_/livez"  // needs no credentials
-	ReadyzPath      = "/_/readyz" // the same
-	MetricsPath     = "/_/metrics"
-	StatusPath      = "/_/status"
-	FindingsPath    = "/_/findings"
-	RequestsPath    = "/_/requests"
-	ValuesPath      = "/_/values" // below it are the values of fields
-	ChangesPath     = "/_/changes"
-	UndoPath        = "/_/undo"
-	ResetPath       = "/_/reset"
-	GeneratePath    = "/_/generate"
-	TransactionPath = "/_/transaction"
-	SnapshotsPath   = "/_/snapshots"
-	SimulatePath    = "/_/simulate"
-	HoldsPath       = "/_/holds"
-	ReleasePath     = "/_/release"
-	SessionsPath    = "/_/sessions"
-	MCPPath         = "/_/mcp"
-	LLMsPath        = "/_/llms.txt"
-)
-
 // serverPaths are the paths that a session does not have.
-var serverPaths = []string{LivezPath, ReadyzPath, MetricsPath, RequestsPath, RequestsPath + "/{id}", DocsPath, PagePath}
+var serverPaths = []string{
+	"/_/livez", "/_/readyz", "/_/metrics", "/_/requests", "/_/requests/{id}", "/_/docs", "/_",
+}
 
 // The media types of descriptions and bodies. The media type of a PATCH selects its meaning.
 const (

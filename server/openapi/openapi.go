@@ -115,7 +115,7 @@ func (d *apiDocument) service() {
 	if !d.Auth {
 		text = bytes.ReplaceAll(text, []byte(`,"security":[{},{"basic":[]}]`), nil)
 	}
-	if !d.Serves(RequestsPath) {
+	if !d.Serves("/_/requests") {
 		text = bytes.ReplaceAll(text, []byte(`,{"$ref":"#/components/parameters/changes._requests"}`), nil)
 	}
 	d.addPaths(append(text, '}'), "service", false)

@@ -98,7 +98,7 @@ func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 	const create = "put or create"
 	for name, operations := range rawjson.Members(paths) {
 		path := rawjson.Unquote(name)
-		if ofServer := strings.HasPrefix(path, SessionsPath) || slices.Contains(serverPaths, path); ofServer && d.SessionPath != "" {
+		if ofServer := strings.HasPrefix(path, "/_/sessions") || slices.Contains(serverPaths, path); ofServer && d.SessionPath != "" {
 			continue
 		}
 		item, parameters := object{}, object{}
@@ -114,7 +114,7 @@ func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 		if len(item) == 0 {
 			continue
 		}
-		if d.Prefix != "" && strings.HasPrefix(path+"/", PagePath+"/") {
+		if d.Prefix != "" && strings.HasPrefix(path+"/", "/_/") {
 			item = append(item, entry{"servers", servers(d.SessionPath)})
 		}
 		d.paths = append(d.paths, entry{path, append(parameters, item...)})

@@ -74,8 +74,10 @@ func WrongShapeAt(pointer, detail string) *Problem {
 	return p
 }
 
-// BadParameter returns the problem for a parameter of the URL.
-func BadParameter(name, detail string) *Problem {
+// BadParameter returns the problem for a parameter of the URL. The detail is formatted by
+// fmt.Sprintf.
+func BadParameter(name, format string, args ...any) *Problem {
+	detail := fmt.Sprintf(format, args...)
 	p := WrongShape(fmt.Sprintf("parameter %q: %s", httpx.Clip(name), detail))
 	p.Errors = []Fault{{Parameter: &name, Detail: detail}}
 	return p
@@ -88,7 +90,7 @@ func NoCredentials(detail string) *Problem {
 
 // TooLarge returns the problem for a body of more than limit bytes.
 func TooLarge(limit int64) *Problem {
-	p := New(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", limit))
+	p := Newf(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", limit)
 	return p.With("Connection", "close") // the rest of the body is not read
 }
 
@@ -179,7 +181,7 @@ func ofRequest(err error) *Problem {
 		return ofConflict(conflict)
 	}
 	if wrong, ok := errors.AsType[*query.Error](err); ok {
-		return BadParameter(wrong.Parameter, wrong.Detail)
+		return BadParameter(wrong.Parameter, "%s", wrong.Detail)
 	}
 	switch {
 	case errors.Is(err, database.ErrGone):

@@ -4,6 +4,7 @@ package problem
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -54,6 +55,11 @@ type Conflict struct {
 // New returns a problem with the title of its status.
 func New(status int, detail string) *Problem {
 	return &Problem{Type: "about:blank", Title: openapi.StatusText(status), Status: status, Detail: detail}
+}
+
+// Newf is New with a detail formatted by fmt.Sprintf.
+func Newf(status int, format string, args ...any) *Problem {
+	return New(status, fmt.Sprintf(format, args...))
 }
 
 // Error implements error.
