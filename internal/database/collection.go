@@ -196,18 +196,22 @@ func (c *collection) set(key string, value jsontext.Value) (r, old *Record) {
 		r.seq = old.seq
 		c.count(old, -1)
 	}
-	c.records.Set(key, r)
 	c.count(r, 1)
-	c.indexes.replace(old, r)
+	c.indexes.mu.Lock()
+	defer c.indexes.mu.Unlock()
+	c.records.Set(key, r)
+	c.indexes.replaceLocked(old, r)
 	return r, old
 }
 
 // remove deletes the element with that key, if there is such an element.
 func (c *collection) remove(key string) {
 	if r, ok := c.records.Get(key); ok {
-		c.records.Delete(key)
 		c.count(r, -1)
-		c.indexes.replace(r, nil)
+		c.indexes.mu.Lock()
+		defer c.indexes.mu.Unlock()
+		c.records.Delete(key)
+		c.indexes.replaceLocked(r, nil)
 	}
 }
 
@@ -287,7 +291,7 @@ func (c *collection) uniqueHolder(name string, value jsontext.Value, except stri
 	default:
 		keys = query.EqualityKeys(value)
 	}
-	found, _ := c.indexes.equality(name, true).find(c.records, keys, c.records.Len())
+	found, _ := c.indexes.equality(name, true).find(keys, c.records.Len())
 	for _, r := range found {
 		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == identity {
 			return r

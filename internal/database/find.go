@@ -33,7 +33,7 @@ func (s *Snapshot) Run(q *query.Query) (*Result, error) {
 		}
 		if ix != nil {
 			r := &Result{Window: q.Window(ix.keys.Len()), snap: s, query: q}
-			r.Records, err = ix.page(c.records, r.Offset, r.End)
+			r.Records, err = ix.page(r.Offset, r.End)
 			return r, err
 		}
 	}

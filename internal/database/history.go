@@ -108,7 +108,8 @@ func (h *history) dropIndexesLocked() {
 // dropIndexes frees the indexes of collections that are not in latest.
 func (s *Snapshot) dropIndexes(latest *Snapshot) {
 	for _, c := range s.list {
-		if c.isArray() && latest.byName[c.name] != c {
+		now := latest.byName[c.name]
+		if c.isArray() && (!now.isArray() || now.indexes.lineage != c.indexes.lineage) {
 			c.indexes.drop()
 		}
 	}

@@ -619,7 +619,7 @@ func TestLoadOfManyMembers(t *testing.T) {
 // TestDropDoesNotWait checks that freeing the indexes of a replaced collection does
 // not wait for a reader that is building one.
 func TestDropDoesNotWait(t *testing.T) {
-	x := new(indexes)
+	x := newIndexes(nil)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop()

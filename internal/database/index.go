@@ -6,8 +6,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"sort"
-	"sync"
-	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/btree"
@@ -17,8 +15,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// An index has sorted keys for the records of a collection. Each key ends with the slot of
-// its record. There are two kinds of indexes.
+// An index describes the records of one version of a collection. There are three kinds of indexes.
+//
+// The index of names counts the records with each field.
 //
 // An equality index has the equality keys of a field (see query.EqualityKeys), shortened if
 // long, followed by a NUL.
@@ -26,14 +25,19 @@ import (
 // A selection has one key for each record that a query selects: the start of the order key
 // of the record. So a selection is a sorted list, in which every page is found quickly. A
 // selection without filters, sorted by one field, also finds ranges of values.
+//
+// Keys are sorted, and each key ends with the slot of its record.
 type index struct {
-	keys   *btree.Map[string, struct{}]
-	member string          // the field of an equality index
-	query  *query.Query    // the query of a selection, nil for an equality index
-	counts []query.Numbers // the counts of values for each sort key of a selection
-	failed bool            // whether a record takes too long to match
-	pinned bool            // whether no other index may replace this index
-	used   *atomic.Uint64  // the time of the latest use, shared by all versions
+	records *ordered.Map[*Record]
+	written int // indexes.written of these records
+	names   *btree.Map[string, int]
+	keys    *btree.Map[string, struct{}]
+	member  string          // the field of an equality index
+	query   *query.Query    // the query of a selection
+	counts  []query.Numbers // the counts of values for each sort key of a selection
+	failed  bool            // whether a record takes too long to match
+	pinned  bool            // whether no other index may replace this index
+	used    uint64          // the time of the latest use
 }
 
 // longKey is the maximum length of equality keys, so that an index of long texts does not
@@ -56,25 +60,34 @@ func keyAt(key []byte, r *Record) string {
 }
 
 // recordAt returns the record of an index key.
-func recordAt(records *ordered.Map[*Record], key string) *Record {
-	r, _ := records.At(int(binary.BigEndian.Uint64([]byte(key[len(key)-8:]))))
+func (ix *index) recordAt(key string) *Record {
+	r, _ := ix.records.At(int(binary.BigEndian.Uint64([]byte(key[len(key)-8:]))))
 	return r
 }
 
+// newNames returns the numbers of records with each field.
+func newNames(x *indexes) *index {
+	ix := &index{records: x.records, written: x.written, names: new(btree.Map[string, int])}
+	for _, r := range x.records.All() {
+		ix.count(r, 1)
+	}
+	return ix
+}
+
 // newEquality returns the equality index of a field.
-func newEquality(member string, records *ordered.Map[*Record]) *index {
-	ix := &index{member: member, used: new(atomic.Uint64)}
+func newEquality(member string, x *indexes) *index {
+	ix := &index{records: x.records, written: x.written, member: member}
 	var keys []string
-	for _, r := range records.All() {
+	for _, r := range x.records.All() {
 		keys = append(keys, ix.keysOf(r, 1)...)
 	}
 	ix.load(keys)
 	return ix
 }
 
-// newSelection returns the selection of s, a query.Selection, which matches these records.
-func newSelection(s *query.Query, matching []*Record) *index {
-	ix := &index{query: s, used: new(atomic.Uint64)}
+// newSelection returns the selection of s, a query.Selection, which matches these records of x.
+func newSelection(s *query.Query, x *indexes, matching []*Record) *index {
+	ix := &index{records: x.records, written: x.written, query: s}
 	keys := make([]string, len(matching))
 	for {
 		ix.counts = make([]query.Numbers, len(s.Sort))
@@ -100,22 +113,29 @@ func (ix *index) load(keys []string) {
 	}
 }
 
-// copying guards what copy changes in the original. Copies are short.
-var copying sync.Mutex
-
-// copy returns a copy of ix that may be changed.
-func (ix *index) copy() *index {
-	copying.Lock()
-	defer copying.Unlock()
+// at returns a copy of ix for the records of x, which are another version of the records of ix.
+func (ix *index) at(x *indexes) *index {
 	n := *ix
-	n.keys = ix.keys.Copy()
-	n.counts = slices.Clone(ix.counts)
+	if ix.names != nil {
+		n.names = ix.names.Copy()
+	} else {
+		n.keys = ix.keys.Copy()
+		n.counts = slices.Clone(ix.counts)
+	}
+	n.records = x.records
+	n.written = x.written
+	ix.records.Differing(x.records, n.replace)
 	return &n
 }
 
 // replace replaces a record. It adds is if was is nil, and removes was if is is nil.
 func (ix *index) replace(was, is *Record) {
 	if was == is {
+		return
+	}
+	if ix.names != nil {
+		ix.count(was, -1)
+		ix.count(is, 1)
 		return
 	}
 	old := ix.keysOf(was, -1)
@@ -159,6 +179,23 @@ func (ix *index) keysOf(r *Record, by int) (keys []string) {
 	return keys
 }
 
+// count adds by to the numbers of records that have a field of r, which may be nil.
+func (ix *index) count(r *Record, by int) {
+	if r == nil {
+		return
+	}
+	for quoted := range rawjson.Members(r.Value) {
+		name := rawjson.Unquote(quoted)
+		n, _ := ix.names.Get(name)
+		n += by
+		if n > 0 {
+			ix.names.Set(name, n)
+		} else {
+			ix.names.Delete(name)
+		}
+	}
+}
+
 // valid reports whether the keys of ix still are in the order of its query.
 func (ix *index) valid() bool {
 	if ix.query == nil {
@@ -175,7 +212,7 @@ func (ix *index) valid() bool {
 // find returns the records that an equality index has for any of the keys, each record once
 // and in the order of the collection. If a key is long, find also returns records with other
 // texts that start alike. It reports false if there are more than most records.
-func (ix *index) find(records *ordered.Map[*Record], keys []string, most int) (found []*Record, ok bool) {
+func (ix *index) find(keys []string, most int) (found []*Record, ok bool) {
 	for _, k := range keys {
 		k = shortKey(k) + "\x00"
 		ix.keys.Ascend(k, func(key string, _ struct{}) bool {
@@ -183,7 +220,7 @@ func (ix *index) find(records *ordered.Map[*Record], keys []string, most int) (f
 				return false
 			}
 			if len(key) == len(k)+8 { // otherwise k is only the start of a longer key
-				found = append(found, recordAt(records, key))
+				found = append(found, ix.recordAt(key))
 			}
 			return len(found) <= most
 		})
@@ -204,14 +241,14 @@ func bySeq(a, b *Record) int {
 
 // between returns the records of a selection by one field whose values are in a span, in the
 // order of the collection. It reports false if there are more than most records.
-func (ix *index) between(records *ordered.Map[*Record], s *query.Span, most int) (found []*Record, ok bool) {
+func (ix *index) between(s *query.Span, most int) (found []*Record, ok bool) {
 	for _, ends := range s {
 		last := string(ends[1])
 		ix.keys.Ascend(string(ends[0]), func(key string, _ struct{}) bool {
 			if key[:min(len(key), len(last))] > last {
 				return false
 			}
-			found = append(found, recordAt(records, key))
+			found = append(found, ix.recordAt(key))
 			return len(found) <= most
 		})
 	}
@@ -220,7 +257,7 @@ func (ix *index) between(records *ordered.Map[*Record], s *query.Span, most int)
 }
 
 // page returns the records of a selection from index from up to, but not including, index to.
-func (ix *index) page(records *ordered.Map[*Record], from, to int) (page []*Record, err error) {
+func (ix *index) page(from, to int) (page []*Record, err error) {
 	if from >= to {
 		return nil, nil
 	}
@@ -246,7 +283,7 @@ func (ix *index) page(records *ordered.Map[*Record], from, to int) (page []*Reco
 		}
 		tied = tied || isCut(key) && orderOf(key) == previous
 		previous = orderOf(key)
-		page = append(page, recordAt(records, key))
+		page = append(page, ix.recordAt(key))
 		return true
 	})
 	if tied {

@@ -2,31 +2,37 @@ package database
 
 import (
 	"hash/maphash"
-	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
 	"pickup/internal/ordered"
-	"pickup/internal/rawjson"
 )
 
-// The indexes of a collection. An index is built when a query needs it, and then carried from
-// snapshot to snapshot.
+// The indexes of a version of a collection. An index is built when a query needs it, and all
+// versions share the index. The index has the keys of the version that needed it last. For
+// another version, a copy is made, in which the records that differ are replaced. So a write
+// spends no time on indexes that nobody uses.
 type indexes struct {
+	*lineage
 	records *ordered.Map[*Record]
-	base    *indexes // the indexes of what a fork started with, shared by all its forks; otherwise nil
-	asked   *asked   // shared by all versions and forks
+	written int // lineage.written after the last change of the records
+}
 
-	mu       sync.Mutex
-	byKey    map[string]*index       // guarded by mu
-	names    *btree.Map[string, int] // guarded by mu; the number of records with each field; nil: not counted
-	building *build                  // guarded by mu; a selection that a reader of this or an earlier version builds
+// A lineage has what the versions of a collection share.
+type lineage struct {
+	base  *indexes // the indexes of what a fork started with, shared by all its forks; otherwise nil
+	asked *asked   // shared by all forks
+
+	mu       sync.Mutex        // also held to change records
+	byKey    map[string]*index // guarded by mu
+	written  int               // guarded by mu; see replaceLocked
+	building bool              // guarded by mu; whether a reader builds a selection
 }
 
 // maxIndexes is the maximum number of indexes of one collection that the queries of
-// clients can create. Each index uses memory, and time at every write.
+// clients can create. Each index uses memory, and time when it is used after a write.
 const maxIndexes = 16
 
 // uses counts the uses of indexes, and so is the time of each use.
@@ -57,37 +63,20 @@ func (a *asked) add(key string) {
 	a.last[maphash.String(keySeed, key)] = uses.Add(1)
 }
 
-// A build is a selection that a reader builds without a lock, so that a slow filter does not
-// delay writes. Later versions of the indexes collect the selection.
-type build struct {
-	key     string
-	records *ordered.Map[*Record]
-	made    *index      // nil if the build failed
-	over    atomic.Bool // set after made
-}
-
 func newIndexes(records *ordered.Map[*Record]) *indexes {
-	return &indexes{records: records, asked: new(asked)}
+	return &indexes{lineage: &lineage{asked: new(asked)}, records: records}
 }
 
 // fork returns indexes for a fork of the collection that x indexes.
 func (x *indexes) fork() *indexes {
-	return &indexes{base: x, records: x.records, asked: x.asked}
+	return &indexes{lineage: &lineage{base: x, asked: x.asked, written: x.written}, records: x.records, written: x.written}
 }
 
-// clone returns a copy for a copy of the records.
+// clone returns the indexes of a version with a copy of the records.
 func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.collectLocked()
-	n := &indexes{records: records, base: x.base, asked: x.asked, byKey: maps.Clone(x.byKey), building: x.building}
-	for key, ix := range n.byKey {
-		n.byKey[key] = ix.copy()
-	}
-	if x.names != nil {
-		n.names = x.names.Copy()
-	}
-	return n
+	return &indexes{lineage: x.lineage, records: records, written: x.lineage.written}
 }
 
 // drop frees all indexes, unless a reader is building one: a writer must not wait for it.
@@ -95,19 +84,40 @@ func (x *indexes) drop() {
 	if x.mu.TryLock() {
 		defer x.mu.Unlock()
 		x.byKey = nil
-		x.names = nil
-		x.building = nil
 	}
 }
 
-// knownLocked returns the index with that key, or nil.
-func (x *indexes) knownLocked(key string) *index {
-	x.collectLocked()
+// get returns the index with that key for the records of x, or nil.
+func (x *indexes) get(key string) *index {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.getLocked(key)
+}
+
+// getLocked is get with the lock held.
+func (x *indexes) getLocked(key string) *index {
 	ix := x.byKey[key]
-	if ix != nil {
-		ix.used.Store(uses.Add(1))
+	if ix != nil && ix.records == x.records {
+		ix.used = uses.Add(1)
+		return ix
 	}
-	return ix
+	if ix == nil && x.base != nil {
+		x.base.mu.Lock()
+		defer x.base.mu.Unlock()
+		ix = x.base.getLocked(key)
+	}
+	if ix == nil {
+		return nil
+	}
+	n := ix.at(x)
+	if !n.valid() {
+		delete(x.byKey, key)
+		return nil
+	}
+	if n.written >= ix.written { // otherwise x is an old version
+		x.putLocked(key, n)
+	}
+	return n
 }
 
 // oldestLocked returns the key of the least recently used index if x has maxIndexes that may
@@ -119,7 +129,7 @@ func (x *indexes) oldestLocked() (oldest string) {
 			continue
 		}
 		count++
-		if oldest == "" || ix.used.Load() < x.byKey[oldest].used.Load() {
+		if oldest == "" || ix.used < x.byKey[oldest].used {
 			oldest = key
 		}
 	}
@@ -133,21 +143,22 @@ func (x *indexes) oldestLocked() (oldest string) {
 // index whose queries came more recently: otherwise many queries in turn would replace all.
 func (x *indexes) roomLocked(key string) bool {
 	oldest := x.oldestLocked()
-	if oldest == "" || x.byKey[oldest].used.Load() < x.asked.when(key) {
+	if oldest == "" || x.byKey[oldest].used < x.asked.when(key) {
 		return true
 	}
 	x.asked.add(key)
 	return false
 }
 
+// putLocked sets the index with that key. A new index may replace the least recently used one.
 func (x *indexes) putLocked(key string, ix *index) {
-	if oldest := x.oldestLocked(); oldest != "" && !ix.pinned {
+	if oldest := x.oldestLocked(); x.byKey[key] == nil && oldest != "" && !ix.pinned {
 		delete(x.byKey, oldest)
 	}
 	if x.byKey == nil {
 		x.byKey = make(map[string]*index)
 	}
-	ix.used.Store(uses.Add(1))
+	ix.used = uses.Add(1)
 	x.byKey[key] = ix
 }
 
@@ -156,147 +167,99 @@ func (x *indexes) putLocked(key string, ix *index) {
 func (x *indexes) equality(member string, pinned bool) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	key := "=" + member
-	if ix := x.knownLocked(key); ix != nil {
+	return x.makeLocked("="+member, pinned, func(of *indexes) *index { return newEquality(member, of) })
+}
+
+// makeLocked returns the index with that key for the records of x. If nobody has that index,
+// makeLocked makes it, for a fork and its base. It returns nil if there are too many indexes,
+// unless pinned is set.
+func (x *indexes) makeLocked(key string, pinned bool, build func(of *indexes) *index) *index {
+	ix := x.getLocked(key)
+	if ix != nil {
 		ix.pinned = ix.pinned || pinned
 		return ix
 	}
 	if !pinned && !x.roomLocked(key) {
 		return nil
 	}
-	var ix *index
 	if x.base == nil {
-		ix = newEquality(member, x.records)
+		ix = build(x)
 	} else {
-		ix = x.base.equality(member, pinned)
+		x.base.mu.Lock()
+		defer x.base.mu.Unlock()
+		ix = x.base.makeLocked(key, pinned, build)
 		if ix == nil {
 			return nil
 		}
-		ix = x.forked(ix)
+		ix = ix.at(x)
 	}
 	ix.pinned = pinned
 	x.putLocked(key, ix)
 	return ix
 }
 
-// forked returns the index of a fork, given the index of its base. A copy changes what it is
-// made of, so the base is locked.
-func (x *indexes) forked(base *index) *index {
-	x.base.mu.Lock()
-	ix := base.copy()
-	x.base.mu.Unlock()
-	ix.used = new(atomic.Uint64)
-	x.base.records.Differing(x.records, ix.replace)
-	return ix
-}
-
-// collectLocked takes over the selection of a build that is over.
-func (x *indexes) collectLocked() {
-	b := x.building
-	if b == nil || !b.over.Load() {
-		return
-	}
-	x.building = nil
-	if b.made == nil || x.byKey[b.key] != nil {
-		return
-	}
-	ix := b.made.copy()
-	b.records.Differing(x.records, ix.replace)
-	if ix.valid() {
-		x.putLocked(b.key, ix)
-	}
-}
-
-// start starts a build of a selection, or returns nil if none is due: a selection is due if its
-// query has come before, or if now is set.
-func (x *indexes) start(key string, now bool) *build {
+// start reports whether to build a selection, which is due if its query has come before, or if
+// now is set.
+func (x *indexes) start(key string, now bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.building != nil || !now && x.asked.when(key) == 0 || !x.roomLocked(key) {
-		return nil
+	if x.building || !now && x.asked.when(key) == 0 || !x.roomLocked(key) {
+		return false
 	}
-	x.building = &build{key: key, records: x.records}
-	return x.building
+	x.building = true
+	return true
 }
 
-// finish ends a build, which failed if ix is nil.
-func (x *indexes) finish(b *build, ix *index) {
-	b.made = ix
-	b.over.Store(true)
+// finish ends the building of a selection, which failed if ix is nil.
+func (x *indexes) finish(key string, ix *index) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.collectLocked()
+	x.building = false
+	if ix != nil {
+		x.putLocked(key, ix)
+	}
 }
 
-// replace replaces a record in every index. It adds is if was is nil, and removes was if is is
-// nil. The writing goroutine calls replace on a clone that nobody else has.
-func (x *indexes) replace(was, is *Record) {
+// maxLag limits the memory that indexes of old versions retain.
+const maxLag = 4 << 20
+
+// replaceLocked replaces a record in the indexes that x uses. It adds is if was is nil, and
+// removes was if is is nil. The writing goroutine calls replaceLocked on a clone that nobody else
+// has, with the lock held since before the record was replaced.
+func (x *indexes) replaceLocked(was, is *Record) {
+	x.lineage.written += 1 << 10 // about the nodes that a change copies
+	if was != nil {
+		x.lineage.written += len(was.Value)
+	}
+	x.written = x.lineage.written
 	for key, ix := range x.byKey {
-		ix.replace(was, is)
-		if !ix.valid() {
+		if ix.records == x.records {
+			ix.replace(was, is)
+			ix.written = x.written
+		}
+		lags := x.written-ix.written > maxLag
+		if lags && ix.pinned {
+			x.getLocked(key)
+		} else if lags || !ix.valid() {
 			delete(x.byKey, key)
 		}
-	}
-	if x.names != nil {
-		x.recount(was, is)
 	}
 }
 
 // occurs reports whether a record has a top-level field called name.
 func (x *indexes) occurs(name string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	_, ok := x.namesLocked().Get(name)
+	_, ok := x.names().Get(name)
 	return ok
 }
 
 // memberNames returns the names of the fields of all records.
 func (x *indexes) memberNames() []string {
+	return x.names().Keys()
+}
+
+// names returns the number of records with each field.
+func (x *indexes) names() *btree.Map[string, int] {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.namesLocked().Keys()
-}
-
-// namesLocked returns the number of records with each field.
-func (x *indexes) namesLocked() *btree.Map[string, int] {
-	if x.names != nil {
-		return x.names
-	}
-	if x.base == nil {
-		x.names = new(btree.Map[string, int])
-		for _, r := range x.records.All() {
-			x.count(r, 1)
-		}
-		return x.names
-	}
-	x.base.mu.Lock()
-	x.names = x.base.namesLocked().Copy()
-	x.base.mu.Unlock()
-	x.base.records.Differing(x.records, x.recount)
-	return x.names
-}
-
-// recount replaces a record in the numbers of records with each field.
-func (x *indexes) recount(was, is *Record) {
-	if was != is {
-		x.count(was, -1)
-		x.count(is, 1)
-	}
-}
-
-// count adds by to the numbers of records that have a field of r, which may be nil.
-func (x *indexes) count(r *Record, by int) {
-	if r == nil {
-		return
-	}
-	for quoted := range rawjson.Members(r.Value) {
-		name := rawjson.Unquote(quoted)
-		n, _ := x.names.Get(name)
-		n += by
-		if n > 0 {
-			x.names.Set(name, n)
-		} else {
-			x.names.Delete(name)
-		}
-	}
+	return x.makeLocked("names", true, newNames).names
 }

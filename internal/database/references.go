@@ -290,7 +290,7 @@ func (s *Snapshot) referring(collection, key, id string, lists bool) []*Record {
 		return nil
 	}
 	keys := query.KeysOf(id)
-	found, _ := c.indexes.equality(key, true).find(c.records, keys, c.records.Len()*len(keys))
+	found, _ := c.indexes.equality(key, true).find(keys, c.records.Len()*len(keys))
 	return slices.DeleteFunc(found, func(r *Record) bool {
 		if lists {
 			return !holdsReference(r.Value, key, id)

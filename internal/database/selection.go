@@ -16,39 +16,24 @@ const fewRecords = 1000
 // none. It builds the selection if the query has come before, or if now is set. One reader
 // builds at a time. The others do without.
 func (x *indexes) selection(s *query.Query, key string, now bool) (*index, error) {
-	x.mu.Lock()
-	ix := x.knownLocked(key)
-	x.mu.Unlock()
-	if ix != nil {
-		return ix, nil
-	}
-
-	if x.base != nil {
+	ix := x.get(key)
+	if ix == nil && x.base != nil {
 		base, err := x.base.selection(s, key, now)
 		if base == nil {
 			return nil, err
 		}
-		ix = x.forked(base)
-		if ix.valid() {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			x.putLocked(key, ix)
-			return ix, nil
-		}
+		ix = x.get(key)
 	}
-
-	b := x.start(key, now)
-	if b == nil {
-		return nil, nil
+	if ix != nil || !x.start(key, now) {
+		return ix, nil
 	}
-	var built *index
-	defer func() { x.finish(b, built) }()
+	defer func() { x.finish(key, ix) }()
 	matching, _, err := x.matching(s, s.Matcher(nil))
 	if err != nil {
 		return nil, err
 	}
-	built = newSelection(s, matching)
-	return built, nil
+	ix = newSelection(s, x, matching)
+	return ix, nil
 }
 
 // matching returns the records that m, a matcher of q, selects, in the order of the collection,
@@ -82,7 +67,7 @@ func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
 		if ix == nil {
 			continue
 		}
-		if list, ok := ix.find(x.records, keys, most); ok {
+		if list, ok := ix.find(keys, most); ok {
 			best, found = list, true
 			most = len(list)
 		}
@@ -102,7 +87,7 @@ func (x *indexes) candidates(q *query.Query) (best []*Record, found bool) {
 		if ix == nil || ix.query.Sort[0].ByValue { // operators do not compare by value
 			continue
 		}
-		if list, ok := ix.between(x.records, span, most); ok {
+		if list, ok := ix.between(span, most); ok {
 			best, found = list, true
 			most = len(list)
 		}

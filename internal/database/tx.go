@@ -68,9 +68,6 @@ func (tx *Tx) array(name string) (*collection, error) {
 	if err != nil || tx.mine[name] {
 		return c, err
 	}
-	for _, unique := range tx.snap.schema.Member(name).Unique {
-		c.indexes.equality(unique, true) // before the clone, so that it outlives a failed Tx
-	}
 	c = c.clone()
 	tx.mine[name] = true
 	tx.snap.with(c, "")
