@@ -22,7 +22,12 @@ import (
 // newAgents returns a function that returns the handler of MCP requests for users who may
 // write, and for others.
 func (s *server) newAgents() func(readOnly bool) http.Handler {
-	o := agents.Options{Version: s.Version, MaxBody: s.MaxBody, Requests: s.Requests, Simulate: s.Simulate != nil}
+	o := agents.Options{
+		Version:  s.Version,
+		MaxBody:  s.MaxBody,
+		Requests: s.Requests,
+		Simulate: s.Simulate != nil,
+	}
 	all := agents.Handler(o)
 	o.ReadOnly = true
 	reading := agents.Handler(o)
@@ -34,8 +39,8 @@ func (s *server) newAgents() func(readOnly bool) http.Handler {
 	}
 }
 
-// mcp serves POST /_/mcp: the tools of an agent, by the Model Context Protocol. The path says
-// on what it works: the database, or a session, which waits for a person.
+// mcp serves POST /_/mcp: the tools of an agent, by the Model Context Protocol. The tools work on
+// the database or, if the path names a session, on the session, which then waits for a person.
 func (req *request) mcp() error {
 	if hasPreference(req.Context, preferRollback) {
 		return problem.New(http.StatusBadRequest, "Prefer: tx=rollback has no effect on the tools. The tool write has try.")
@@ -57,7 +62,7 @@ func (req *request) mcp() error {
 	return nil
 }
 
-// An agent is the request of an agent. It ends after the calls of its tools.
+// An agent is the request of an agent. The request ends after the calls of the tools.
 type agent struct {
 	*request
 	id string // of the request
@@ -82,7 +87,7 @@ func (a *agent) Session() string {
 
 // ReviewURL implements agents.Service.
 func (a *agent) ReviewURL() string {
-	u, _ := url.Parse(urlOf(a.Request)) // it was parsed before
+	u, _ := url.Parse(urlOf(a.Request)) // net/http has parsed the URL before
 	return u.Scheme + "://" + u.Host + "/_/#/_/sessions"
 }
 
@@ -102,29 +107,39 @@ func (a *agent) IsObject(name string) (bool, error) {
 	return what == object, nil
 }
 
-// Do implements agents.Service. It sends the request through the handler, as the agent, so
-// that there is one implementation of reads, limits and errors.
+// Do implements agents.Service. It serves a request of the agent with the handler of all requests,
+// so that reads, limits and errors have one implementation.
 func (a *agent) Do(method, path string, body any, prefer string) (http.Header, []byte, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.done {
 		return nil, nil, context.Canceled
 	}
-	below, _, _ := strings.Cut(strings.TrimPrefix(path, "/_/"), "?")
-	below, _, _ = strings.Cut(below, "/")
 	if !strings.HasPrefix(path, "/_/") {
 		path = a.Prefix + path
 	}
-	if a.session != nil && below != "sessions" && below != "requests" {
+	ofServer := strings.HasPrefix(path, "/_/sessions/") || strings.HasPrefix(path, "/_/requests")
+	if a.session != nil && !ofServer {
 		path = sessionPrefix + a.session.name + path
 	}
-	u, err := url.ParseRequestURI(path)
+	var text []byte
+	if body != nil {
+		text = httpx.Marshal(body)
+	}
+	ctx := addressedContext{Context: a.Request.Context()} // without the address of the agent's request
+	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%q is not a path", path)
 	}
-	r := &http.Request{Method: method, URL: u, RequestURI: path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, TLS: a.Request.TLS,
-		Host: a.Request.Host, RemoteAddr: a.Request.RemoteAddr, Header: http.Header{pageHeader: {"1"}}, Body: http.NoBody} // not simulated, not recorded
-	r.Header.Set("X-Request-Id", a.id)
+	r.RequestURI = path
+	r.TLS = a.Request.TLS
+	r.Host = a.Request.Host
+	r.RemoteAddr = a.Request.RemoteAddr
+	r.Header = http.Header{
+		pageHeader:     {"1"}, // no simulation, no recording
+		"X-Request-Id": {a.id},
+		"Content-Type": jsonTypes,
+	}
 	if prefer != "" {
 		r.Header.Set("Prefer", prefer)
 	}
@@ -133,20 +148,15 @@ func (a *agent) Do(method, path string, body any, prefer string) (http.Header, [
 			r.Header[name] = v
 		}
 	}
-	if body != nil {
-		text := httpx.Marshal(body)
-		r.Header.Set("Content-Type", openapi.JSONType)
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	}
 	w := &answer{header: make(http.Header)}
-	a.front.ServeHTTP(w, r.WithContext(addressedContext{Context: a.Request.Context()})) // it has its own address
+	a.front.ServeHTTP(w, r)
 	if w.status >= http.StatusBadRequest {
 		return nil, nil, agents.Fault(w.body.Bytes())
 	}
 	return w.header, bytes.TrimSpace(w.body.Bytes()), nil
 }
 
-// An answer keeps the answer to a request of Do.
+// An answer holds the response to a request of Do.
 type answer struct {
 	header http.Header
 	status int

@@ -119,7 +119,7 @@ const (
 
 // agentSteps use each tool.
 var agentSteps = []step{
-	{"query", `{"collection":"posts","sort":"-id","fields":"id,title","limit":1}`, []string{"1 of 2 records; the next begin at start=1", `{"id":2,"title":"Two"}`}, false},
+	{"query", `{"collection":"posts","sort":"-id","fields":"id,title","limit":1}`, []string{"1 of 2 records; the next ones start at start=1", `{"id":2,"title":"Two"}`}, false},
 	{"query", `{"collection":"posts","where":"title=One","embed":"comments"}`, []string{"1 of 1 records\n", `"n":1.10`, `"postId":1`}, false},
 	{"query", `{"collection":"posts","id":"1"}`, []string{`{"id":1,"title":"One","n":1.10}`}, false},
 	{"query", `{"collection":"profile"}`, []string{`{"name":"typing"}`}, false},

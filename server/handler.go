@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -25,48 +26,43 @@ func init() { gin.SetMode(gin.ReleaseMode) }
 
 // Handler returns a handler that serves db.
 func Handler(db *database.DB, o Options) http.Handler {
-	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
-	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), defaultMaxStreams)
-	o.MaxURL = cmp.Or(max(o.MaxURL, 0), defaultMaxURL)
-	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
-	o.SessionIdle = cmp.Or(max(o.SessionIdle, 0), defaultSessionIdle)
-	o.SessionMemory = cmp.Or(max(o.SessionMemory, 0), defaultSessionMemory)
-	if o.MaxDepth <= 0 || o.MaxDepth > rawjson.MaxDepth {
-		o.MaxDepth = rawjson.MaxDepth
+	o.setDefaults()
+	s := &server{
+		Options:   o,
+		db:        db,
+		metrics:   o.Metrics,
+		budget:    newBudget(o.MaxBody),
+		requests:  requestlog.New(o.Log),
+		drainings: make(chan struct{}, maxDrainings),
 	}
-	if o.Simulate != nil {
-		simulation := *o.Simulate
-		simulation.MaxDelay = cmp.Or(max(simulation.MaxDelay, 0), defaultMaxDelay)
-		if simulation.Dice == nil {
-			simulation.Dice = simulate.Random()
-		}
-		o.Simulate = &simulation
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &server{Options: o, db: db, budget: newBudget(o.MaxBody), requests: requestlog.New(o.Log), drainings: make(chan struct{}, maxDrainings)}
-	s.metrics = o.Metrics
 	if s.metrics == nil {
 		s.metrics = NewMetrics()
+	} else {
+		s.metrics.register(s)
 	}
-	s.sessions = sessions{db: db, byName: make(map[string]*session), max: o.MaxSessions, idle: o.SessionIdle, memory: o.SessionMemory, changed: func() { s.simulation.changed(db) }, metrics: s.metrics}
+	s.sessions = sessions{
+		db:      db,
+		byName:  make(map[string]*session),
+		max:     o.MaxSessions,
+		idle:    o.SessionIdle,
+		memory:  o.SessionMemory,
+		changed: func() { s.simulation.changed(db) },
+		metrics: s.metrics,
+	}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false
-	// The route knows the methods of what is there. Gin's own look at the other
-	// methods of a path panics after some that it does not find.
+	// The routes know their methods. Gin's search for the other methods of a path panics.
 	r.HandleMethodNotAllowed = false
-	// Names and ids are decoded by choose: Gin would decode + as a space.
-	r.UseEscapedPath, r.UnescapePathValues = true, false
-	// Otherwise every client could choose the address that is logged.
+	// Gin would decode + in a name or id as a space. unescape does it right.
+	r.UseEscapedPath = true
+	r.UnescapePathValues = false
+	// Otherwise every client could choose the address in the log.
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	if o.Metrics != nil {
-		o.Metrics.register(s)
-	}
-	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost, s.crossOrigin, s.authenticate, s.checkPreferences, s.checkConditions, s.simulate)
+	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost,
+		s.crossOrigin, s.authenticate, s.checkPreferences, s.checkConditions, s.simulate)
 	r.NoRoute(s.notFound)
 	s.agents = s.newAgents()
 	s.register(r)
@@ -74,18 +70,39 @@ func Handler(db *database.DB, o Options) http.Handler {
 	return s.front
 }
 
-// LogUncommitted logs what is lost when the server of a Handler stops: the changes that
-// wait for a person.
-func LogUncommitted(h http.Handler) {
-	s := h.(*front).server
-	for _, r := range s.sessions.reviews() {
-		s.Log.Warn(fmt.Sprintf("the session %s had %s that nobody has committed", r.Name, spell.Count(r.Changes, "change")))
+// setDefaults sets the options that are zero.
+func (o *Options) setDefaults() {
+	o.MaxBody = cmp.Or(o.MaxBody, 10<<20)
+	o.MaxStreams = cmp.Or(o.MaxStreams, 1024)
+	o.MaxURL = cmp.Or(o.MaxURL, 32<<10)
+	o.MaxDepth = cmp.Or(o.MaxDepth, rawjson.MaxDepth)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 256)
+	o.SessionIdle = cmp.Or(o.SessionIdle, 10*time.Minute)
+	o.SessionMemory = cmp.Or(o.SessionMemory, 256<<20)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Simulate != nil {
+		simulation := *o.Simulate
+		simulation.MaxDelay = cmp.Or(simulation.MaxDelay, time.Minute)
+		if simulation.Dice == nil {
+			simulation.Dice = simulate.Random()
+		}
+		o.Simulate = &simulation
 	}
 }
 
-// A front is the handler in front of Gin. It takes off what a path has before the
-// paths of routes.go: the path of a session, then Options.Prefix. Before the prefix
-// it applies Options.Routes. A request that none of them concerns passes as it is.
+// LogUncommitted logs the uncommitted changes of kept sessions, which are lost when the server of a
+// Handler stops.
+func LogUncommitted(h http.Handler) {
+	s := h.(*front).server
+	for _, r := range s.sessions.reviews() {
+		s.Log.Warn(fmt.Sprintf("the session %s had %s", r.Name, spell.Count(r.Changes, "uncommitted change")))
+	}
+}
+
+// A front is the handler in front of Gin. It changes the path of a request to a path of routes.go:
+// it removes the path of a session, applies Options.Routes, and removes Options.Prefix.
 type front struct {
 	*server
 	next http.Handler
@@ -96,8 +113,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.serve(w, r)
 		return
 	}
-	// A stream needs no more than its connection: it runs when Gin and the middleware
-	// have returned, and what they need for a request is free again.
+	// A stream needs only the connection. It runs after Gin and the middleware have returned and
+	// have freed the memory for the request.
 	var s *stream
 	f.serve(w, r.WithContext(context.WithValue(r.Context(), streamKey{}, &s)))
 	if s != nil {
@@ -131,18 +148,20 @@ func (f *front) move(r *http.Request, table *rewrite.Table) *http.Request {
 		path = f.withoutPrefix(path)
 	}
 	u := *r.URL
+	u.RawPath = path
+	u.RawQuery = query
 	var err error
-	if u.Path, err = url.PathUnescape(path); err != nil {
+	u.Path, err = url.PathUnescape(path)
+	if err != nil {
 		u.Path = noRoute
 	}
-	u.RawPath, u.RawQuery = path, query
 	r = r.WithContext(addressedContext{r.Context(), p})
 	r.URL = &u
 	return r
 }
 
-// withoutPrefix returns a path of the API without the prefix. It returns noRoute
-// for a path that does not have the prefix, or would be one of the service then.
+// withoutPrefix returns a path of the API without the prefix. It returns noRoute for a path
+// that lacks the prefix, or would become a path of the service.
 func (f *front) withoutPrefix(path string) string {
 	rest, ok := strings.CutPrefix(path, f.Prefix)
 	if ok && rest == "" {

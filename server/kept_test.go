@@ -43,7 +43,7 @@ func TestKeptIdle(t *testing.T) {
 			t.Errorf("after an hour the session has %s", got)
 		}
 		server.LogUncommitted(web)
-		if got := log.String(); !strings.Contains(got, "the session changed had 1 change that nobody has committed") || strings.Count(got, "nobody has") != 1 {
+		if got := log.String(); !strings.Contains(got, "the session changed had 1 uncommitted change") || strings.Count(got, "uncommitted") != 1 {
 			t.Errorf("the log is %s", got)
 		}
 		in(web, "", "DELETE", "/_/sessions/changed", "")

@@ -19,7 +19,6 @@ func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollect
 
 // An outcome is how a request was answered.
 type outcome struct {
-	start     time.Time
 	took      time.Duration
 	status    int // 0 if the connection was cut
 	bytes     int

@@ -16,29 +16,29 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// How much of a body is read after the answer, and of how many requests at a time.
+// Limits of reading bodies after the response.
 const (
-	maxDrained   = 128 << 20 // bytes
+	maxDrained   = 128 << 20 // bytes of a body
 	drainTime    = 5 * time.Second
-	maxDrainings = 64
+	maxDrainings = 64 // requests at a time
 )
 
-// drain reads and discards the rest of a body that a request was answered without. A
-// client that sends the whole body before it reads the answer would not get it
-// otherwise: the system resets a connection that is closed with unread data, and over
-// HTTP/2 the server resets the stream. A client that expects 100 (Continue) sends no
-// body after a refusal.
+// drain reads and discards the rest of a body after the response. Otherwise a client that sends
+// the whole body before reading would not get the response: the system resets a connection that is
+// closed with unread data, and over HTTP/2 the server resets the stream. A client that expects 100
+// (Continue) sends no body after a refusal.
 //
-// It is the outermost middleware, so the request is measured and logged before. A stream
-// has not been answered yet.
+// drain is the outermost middleware, so it runs after measuring and logging, but before a stream
+// starts.
 func (s *server) drain(c *gin.Context) {
 	sent := c.Request
 	if sent.ContentLength == 0 || sent.Body == nil {
 		return
 	}
 	body := &watchedBody{ReadCloser: sent.Body}
-	own := *sent // net/http judges by the body of its request, which is not replaced
-	own.Body, c.Request = body, &own
+	own := *sent // net/http looks at the body of sent, which must stay
+	own.Body = body
+	c.Request = &own
 	c.Next()
 	if body.done || sent.Header["Expect"] != nil || !c.Writer.Written() {
 		return
@@ -50,8 +50,8 @@ func (s *server) drain(c *gin.Context) {
 		s.metrics.undrained.Inc()
 		return
 	}
-	// Over HTTP/2 the answer follows the body: Go's client stops to send when it has the head, and
-	// would wait for the end of the answer as long as the server waits for the body.
+	// Over HTTP/2 the response must come after the body: when Go's client has the header, it stops
+	// sending and waits for the end of the response, while the server waits for the body.
 	if sent.ProtoMajor == 1 {
 		c.Writer.Flush()
 	}
@@ -64,14 +64,14 @@ func (s *server) drain(c *gin.Context) {
 	go func() {
 		select {
 		case <-s.Stop:
-			_ = control.SetReadDeadline(time.Now()) // it has succeeded before
+			_ = control.SetReadDeadline(time.Now()) // the same call has succeeded before
 		case <-done:
 		}
 	}()
-	_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // an error ends it, too
+	_, _ = io.CopyN(io.Discard, sent.Body, maxDrained) // nothing depends on the success
 }
 
-// A watchedBody is a body that remembers whether it was read to its end, or failed.
+// A watchedBody is a body that records the end of the body, or an error.
 type watchedBody struct {
 	io.ReadCloser
 	done bool
@@ -88,28 +88,27 @@ func setRequestID(c *gin.Context) {
 	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.RequestID(c.Request)}
 }
 
-// setHeaders sets the headers of every answer.
+// setHeaders sets the headers of every response.
 func setHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h["X-Content-Type-Options"] = noSniff
-	// Pages of other origins cannot embed the answer. CORS is not affected.
+	// Pages of other origins cannot embed the response. CORS is not affected.
 	h["Cross-Origin-Resource-Policy"] = sameOrigin
 }
 
-// observe measures each request after it has been answered, a stream when it begins, logs
-// it, and records it.
+// observe measures, logs and records each request after the response, a stream when it starts.
 func (s *server) observe(c *gin.Context) {
 	start := time.Now()
 	finish := s.logRequest(c, start)
-	// Deferred, so that an aborted answer is observed as well.
+	// Deferred, so that an aborted response is observed, too.
 	defer func() {
-		o := outcome{start: start, took: time.Since(start), status: c.Writer.Status(), bytes: max(c.Writer.Size(), 0)}
+		o := outcome{took: time.Since(start), status: c.Writer.Status(), bytes: max(c.Writer.Size(), 0)}
 		if o.status >= http.StatusBadRequest {
 			o.problem, _ = c.Keys[problemKey].(*problem.Problem)
 		}
 		if isSimulated(c) {
 			o.simulated = c.Writer.Header().Get(simulatedHeader)
-			if strings.Contains(o.simulated, "fault=") { // the connection was cut
+			if strings.Contains(o.simulated, "fault=") { // simulate has cut the connection
 				o.status = 0
 			}
 		}
@@ -126,20 +125,27 @@ func (s *server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// logAccess logs a request: its id, the address of the client, the method, path and
-// status, the size of the body, the duration, the trace that it is part of, what was
-// simulated, and the query with what may be secret hidden. Long values are clipped, so that
-// requests cannot fill the disk. Without AccessDetails what is wrong with a request is left
-// out, since it may contain personal data; so are the headers.
+// logAccess logs a request: the id, the address of the client, the method, path and status, the size
+// of the response, the duration, the trace ids, simulations, and the query, with secrets hidden.
+// Long values are clipped, so that requests cannot fill the disk. The headers, and without
+// AccessDetails the reason of an error, are left out, because they may contain personal data.
 func (s *server) logAccess(c *gin.Context, o *outcome) {
 	if 0 < o.status && o.status < http.StatusBadRequest && s.isRoutine(c) {
 		return
 	}
-	attrs := httpx.TraceAttrs(c.Request)
 	client, _, err := net.SplitHostPort(c.Request.RemoteAddr)
 	if err != nil {
 		client = c.Request.RemoteAddr
 	}
+	attrs := append([]slog.Attr{
+		slog.String("id", requestIDOf(c)),
+		slog.String("client", client),
+		slog.String("method", httpx.Clip(c.Request.Method)),
+		slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
+		slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes),
+		slog.Float64("ms", o.ms()),
+	}, httpx.TraceAttrs(c.Request)...)
 	if o.simulated != "" {
 		attrs = append(attrs, slog.String("simulated", o.simulated))
 	}
@@ -149,27 +155,24 @@ func (s *server) logAccess(c *gin.Context, o *outcome) {
 	if reason := s.reason(c, o); reason != "" {
 		attrs = append(attrs, slog.String("reason", reason))
 	}
-	s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append([]slog.Attr{
-		slog.String("id", requestIDOf(c)),
-		slog.String("client", client),
-		slog.String("method", httpx.Clip(c.Request.Method)),
-		slog.String("path", httpx.Clip(sentURL(c.Request).EscapedPath())),
-		slog.Int("status", o.status),
-		slog.Int("bytes", o.bytes),
-		slog.Float64("ms", o.ms())}, attrs...)...)
+	s.AccessLog.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// isRoutine reports whether a request is not worth a line unless it fails: a health
-// check, and for people also a preflight and what the service's own pages request.
+// isRoutine reports whether a request is logged only if it fails: a health check and, with
+// AccessDetails, a preflight and the requests of the service's own pages.
 func (s *server) isRoutine(c *gin.Context) bool {
-	return isHealthCheck(c) || s.AccessDetails && (isPreflight(c.Request) || rewrite.IsService(s.pathOf(c.Request)) ||
-		isOwnPage(c.Request) && isSafe(c.Request.Method))
+	r := c.Request
+	if isHealthCheck(c) || !s.AccessDetails {
+		return isHealthCheck(c)
+	}
+	return isPreflight(r) || rewrite.IsService(s.pathOf(r)) || isOwnPage(r) && isSafe(r.Method)
 }
 
-// reason returns why a page cannot read an answer or, with AccessDetails, what is wrong
-// with a request, with what may be secret hidden. It returns "" if there is no reason.
+// reason explains why a page cannot read a response or, with AccessDetails, what is wrong with a
+// request, with secrets hidden. It returns "" if there is no reason.
 func (s *server) reason(c *gin.Context, o *outcome) string {
-	if origin := httpx.Header(c.Request.Header, "Origin"); o.status < http.StatusBadRequest {
+	if o.status < http.StatusBadRequest {
+		origin := httpx.Header(c.Request.Header, "Origin")
 		if origin != "" && s.trust(origin) == untrusted && isCrossOrigin(c.Request) {
 			return refusedOrigin(origin)
 		}
@@ -189,9 +192,8 @@ func (s *server) reason(c *gin.Context, o *outcome) string {
 	return httpx.Clip(text)
 }
 
-// recover turns a panic into a 500 and logs the stack. If a part of the answer has
-// been sent, it closes the connection, so that the client does not take the part
-// for the whole.
+// recover turns a panic into a 500 and logs the stack. If a part of the response was sent, recover
+// closes the connection, so that the client notices that the rest is missing.
 func (s *server) recover(c *gin.Context) {
 	defer func() {
 		v := recover()
@@ -203,7 +205,7 @@ func (s *server) recover(c *gin.Context) {
 		}
 		err := httpx.PanicError(v)
 		if c.Writer.Written() {
-			s.Log.Error("answer cut short", "id", requestIDOf(c), "error", err)
+			s.Log.Error("response cut short", "id", requestIDOf(c), "error", err)
 			panic(http.ErrAbortHandler)
 		}
 		s.fail(c, err)
@@ -211,15 +213,16 @@ func (s *server) recover(c *gin.Context) {
 	c.Next()
 }
 
-// checkConditions refuses a malformed If-Match, and a malformed If-None-Match of a write: to
-// ignore it could overwrite what the client has not seen.
+// checkConditions refuses a malformed If-Match, and a malformed If-None-Match of a write. Ignoring
+// the header could overwrite changes that the client has not seen.
 func (s *server) checkConditions(c *gin.Context) {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		values := c.Request.Header[name]
 		if values == nil || name == "If-None-Match" && isSafe(c.Request.Method) || httpx.IsTagList(values) {
 			continue
 		}
-		s.fail(c, problem.New(http.StatusBadRequest, name+` must be *, or entity tags in quotes with commas between, as in "5f3a", "9c21".`))
+		const format = `%s must be *, or entity tags in quotes with commas between, as in "5f3a", "9c21".`
+		s.fail(c, problem.Newf(http.StatusBadRequest, format, name))
 		return
 	}
 }

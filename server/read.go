@@ -14,8 +14,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// list serves GET and QUERY of a collection, and of /drivers/2/schedules: the
-// records whose driverId, as text, is the id of the parent.
+// list serves GET and QUERY of a collection, and of /drivers/2/schedules: the records whose
+// driverId is the id of the parent, compared as text.
 func (req *request) list() error {
 	if err := req.checkParent(); err != nil {
 		return err
@@ -39,31 +39,30 @@ func (req *request) sendList(collection string, q *query.Query, condition []byte
 		source = ""
 	}
 	tag := req.tagOf(req.snap, source, req.Request.URL.RawQuery, media, condition)
-	var result *database.Result
-	run := func() (err error) {
-		result, err = req.snap.Run(q) // may take seconds
+	cache := q.Paging.Dialect == query.Whole
+	return req.respond(response{media: media, tag: tag, cache: cache, quick: true}, func(b []byte) ([]byte, error) {
+		result, err := req.snap.Run(q) // may take seconds, so it must not occupy a slot
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// The query gives the size of a page, or the size follows from the query.
 		if p := q.Paging; req.MaxPage > 0 && p.Parameter != "" && max(p.Size, len(result.Records)) > req.MaxPage {
-			return problem.BadParameter(p.Parameter, "a page may have at most %d records", req.MaxPage)
+			return nil, problem.BadParameter(p.Parameter, "a page may have at most %d records", req.MaxPage)
 		}
 		req.setPageHeaders(collection, result, condition)
 		req.total = result.Total
 		if req.form != nil && req.form.List != "" && result.Dialect == query.Envelope {
 			result.Dialect = query.ByPage // the configured envelope replaces json-server's
 		}
-		return nil
-	}
-	build := func(b []byte) ([]byte, error) {
-		if media == openapi.JSONType {
-			return result.AppendJSON(b)
-		}
-		return req.appendCSVRecords(b, q, result.Records)
-	}
-	cache := q.Paging.Dialect == query.Whole
-	return req.respond(response{media: media, tag: tag, cache: cache, prepare: run}, build)
+		req.withBuildSlot(func() {
+			if media == openapi.JSONType {
+				b, err = result.AppendJSON(b)
+			} else {
+				b, err = req.appendCSVRecords(b, q, result.Records)
+			}
+		})
+		return b, err
+	})
 }
 
 // appendCSVRecords appends the records of a list as CSV.
@@ -82,22 +81,21 @@ func (req *request) appendCSVRecords(b []byte, q *query.Query, records []*databa
 	return appendCSV(b, rows), nil
 }
 
-// responseMedia returns the media type of an answer with records.
+// responseMedia returns the media type of a response with records.
 func (req *request) responseMedia() string {
 	if httpx.Prefers(req.Request, "text/csv") {
-		req.form = nil // of JSON
+		req.form = nil // only JSON has a form
 		return csvType
 	}
 	return openapi.JSONType
 }
 
-// maxLinked is the maximum length of a query, in bytes, that Link repeats. Clients
-// limit the size of headers.
+// maxLinked is the maximum length of a query in Link, in bytes. Clients limit the size of headers.
 const maxLinked = 2 << 10
 
-// setPageHeaders sets X-Total-Count and Link, as json-server 0.17 has them, and
-// Content-Range if the answer is part of a list. Links are followed with GET, so
-// links of a QUERY contain its condition.
+// setPageHeaders sets X-Total-Count and Link, as json-server 0.17 does, and Content-Range, if the
+// response is a part of a list. Clients follow links with GET, so the links of a QUERY contain the
+// condition.
 func (req *request) setPageHeaders(collection string, r *database.Result, condition []byte) {
 	if r.Dialect == query.Whole {
 		return
@@ -127,8 +125,8 @@ func (req *request) setPageHeaders(collection string, r *database.Result, condit
 	}
 }
 
-// read serves GET of a record or a singular object. It accepts the parameters of a
-// list, but those that select records have no effect.
+// read serves GET of a record or a singular object. It accepts the parameters of a list. Filters
+// have no effect.
 func (req *request) read() error {
 	if httpx.WantsStream(req.Request) {
 		return req.streamRecord()
@@ -139,7 +137,7 @@ func (req *request) read() error {
 	}
 	media := req.responseMedia()
 	q := new(query.Query)
-	if len(req.parameters) == 0 { // in most requests: there is nothing to parse
+	if len(req.parameters) == 0 { // as in most requests: no query to parse
 		prefer(req.Context, preferStrict)
 	} else {
 		q, _, err = req.query(req.name)

@@ -32,20 +32,17 @@ type response struct {
 	media string // "": JSON
 	tag   string // identifies the body without envelope; "": the hash of the body
 	cache bool   // the server may cache the body: the tag identifies all of the response
-	quick bool   // building needs no slot
-
-	// prepare, if any, prepares build without a slot. It is not called if the client or the cache
-	// has the response.
-	prepare func() error
+	quick bool   // building the body needs no slot
 }
 
 // respond sends a response, or 304 (Not Modified) if the client has the response. build appends
-// the body, without envelope. (As a field of response it would escape to the heap.)
+// the body, without envelope. (As a field of response, build would escape to the heap.)
 func (req *request) respond(r response, build func(b []byte) ([]byte, error)) error {
 	r.media = cmp.Or(r.media, openapi.JSONType)
 	tag := req.form.Tag(r.tag)
 	if tag != "" {
-		if done, err := req.checkTag(tag); done {
+		done, err := req.checkTag(tag)
+		if done {
 			return err
 		}
 	}
@@ -57,20 +54,18 @@ func (req *request) respond(r response, build func(b []byte) ([]byte, error)) er
 		buffer := buffers.Get().(*[]byte)
 		defer buffers.Put(buffer)
 		var err error
-		if r.prepare != nil {
-			err = r.prepare()
-		}
-		if err == nil && r.quick {
+		if r.quick {
 			body, err = build((*buffer)[:0])
-		} else if err == nil {
-			body, err = req.buildInSlot(build, (*buffer)[:0])
+		} else {
+			req.withBuildSlot(func() { body, err = build((*buffer)[:0]) })
 		}
 		if err != nil {
 			return err
 		}
 		if tag == "" {
 			tag = req.form.Tag(httpx.Tag(body))
-			if done, err := req.checkTag(tag); done {
+			done, err := req.checkTag(tag)
+			if done {
 				return err
 			}
 		}
@@ -91,13 +86,6 @@ func (req *request) respond(r response, build func(b []byte) ([]byte, error)) er
 	req.setCacheHeaders(tag)
 	req.sendTagged(req.Context, http.StatusOK, r.media, tag, body)
 	return nil
-}
-
-// buildInSlot calls build in one of the slots of withBuildSlot.
-func (req *request) buildInSlot(build func(b []byte) ([]byte, error), b []byte) ([]byte, error) {
-	req.budget.builders <- struct{}{}
-	defer func() { <-req.budget.builders }()
-	return build(b)
 }
 
 // checkTag sends 304 if the client has the response with the tag. It returns an error if
@@ -139,7 +127,12 @@ func (req *request) sendValue(v any) error {
 // sendNow sends a value as JSON, and forbids caching.
 func (req *request) sendNow(status int, v any) error {
 	req.Header("Cache-Control", "no-store")
-	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(v))
+	return req.sendJSON(status, httpx.Marshal(v))
+}
+
+// sendJSON sends a JSON text that has no tag.
+func (req *request) sendJSON(status int, text []byte) error {
+	req.send(req.Context, status, openapi.JSONType, text)
 	return nil
 }
 

@@ -150,17 +150,6 @@ type Options struct {
 	Version string
 }
 
-// The defaults of Options.
-const (
-	defaultMaxBody       = 10 << 20
-	defaultMaxURL        = 32 << 10
-	defaultMaxStreams    = 1024
-	defaultMaxSessions   = 256
-	defaultSessionIdle   = 10 * time.Minute
-	defaultSessionMemory = 256 << 20
-	defaultMaxDelay      = time.Minute
-)
-
 // A Simulation lets requests and rules ask for slow, failing and fixed answers.
 type Simulation struct {
 	// Stubs has the rules of the configuration. nil: none.

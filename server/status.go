@@ -33,16 +33,16 @@ type status struct {
 	Mode        mode                `json:"mode"`
 	Collections []collectionState   `json:"collections"`
 	Objects     []link              `json:"objects"`
-	Values      []string            `json:"values,omitempty"` // the names of what has no URL of its own
+	Values      []string            `json:"values,omitempty"` // the names of the fields without a URL
 	Relations   []database.Relation `json:"relations"`
 	Findings    *findingsState      `json:"findings,omitempty"`
 	Streams     []live.PathCount    `json:"streams,omitempty"`
 	Addresses   []string            `json:"addresses,omitempty"` // for other machines
-	Review      []review            `json:"review,omitempty"`    // what waits for a person
+	Review      []review            `json:"review,omitempty"`    // the sessions that wait for a person
 	Limits      limits              `json:"limits"`
 }
 
-// mode is what the service is set to do.
+// mode has settings of the service.
 type mode struct {
 	ReadOnly  bool `json:"readOnly"`
 	Ephemeral bool `json:"ephemeral"`
@@ -56,7 +56,7 @@ type collectionState struct {
 	Href   string `json:"href"`
 	Count  int    `json:"count"`
 	Key    string `json:"key"`    // the field with the id
-	Record string `json:"record"` // what one of its records is called
+	Record string `json:"record"` // what a record of the collection is called
 	Tag    string `json:"tag"`    // of the list
 }
 
@@ -73,49 +73,53 @@ type limits struct {
 
 const maxTerms = 32 // of a query, unless Options.MaxTerms is less
 
-// readStatus serves GET /_/status: what a user interface needs at start. It reads no
-// records but the first of each collection.
+// readStatus serves GET /_/status: what a user interface needs when it starts. It reads only the
+// first records of each collection.
 func (req *request) readStatus() error {
 	index, snap := req.index(), req.snap
 	x := status{
-		Version: req.Version, Rev: live.EventID(req.db.Run(), snap.Rev()), Prefix: req.base(),
-		Mode:        mode{req.refuseWrites() != nil, req.Ephemeral, req.Simulate != nil, req.Requests, req.MaxSessions >= 0},
-		Collections: []collectionState{}, Objects: index.Objects,
-		Relations: append([]database.Relation{}, snap.Relations(100)...), // enough to know the names of the fields
-		Limits:    limits{req.MaxBody, cmp.Or(max(req.MaxTerms, 0), maxTerms), max(req.MaxPage, 0)},
+		Version: req.Version,
+		Rev:     live.EventID(req.db.Run(), snap.Rev()),
+		Prefix:  req.base(),
+		Mode: mode{
+			ReadOnly:  req.refuseWrites() != nil,
+			Ephemeral: req.Ephemeral,
+			Simulate:  req.Simulate != nil,
+			Requests:  req.Requests,
+			Sessions:  req.MaxSessions >= 0,
+		},
+		Collections: []collectionState{},
+		Objects:     index.Objects,
+		// 100 records are enough to know the names of the fields.
+		Relations: append([]database.Relation{}, snap.Relations(100)...),
+		Limits:    limits{req.MaxBody, cmp.Or(req.MaxTerms, maxTerms), req.MaxPage},
+		Streams:   req.streams.Paths(req.db),
+		Review:    req.sessions.reviews(),
 	}
 	if req.Auth != nil {
 		x.User, _, _ = req.Request.BasicAuth()
 	}
 	for _, c := range index.Collections {
-		x.Collections = append(x.Collections, collectionState{c.Name, c.Href, c.Count, snap.IDMember(c.Name), spell.Singular(c.Name), req.listTag(snap, c.Name)})
+		x.Collections = append(x.Collections, collectionState{
+			Name:   c.Name,
+			Href:   c.Href,
+			Count:  c.Count,
+			Key:    snap.IDMember(c.Name),
+			Record: spell.Singular(c.Name),
+			Tag:    req.listTag(snap, c.Name),
+		})
 	}
 	for _, name := range snap.Names() {
-		if memberOf(snap, name) == nothing && !strings.HasPrefix(name, "$") { // as $schema does
+		if memberOf(snap, name) == nothing && !strings.HasPrefix(name, "$") { // not $schema
 			x.Values = append(x.Values, name)
 		}
 	}
-	x.Streams = req.streams.Paths(req.db)
-	x.Review = req.sessions.reviews()
-	if req.session != nil { // the rest is not about its fork
+	if req.session != nil { // the rest is not about a fork
 		x.Session = req.session.name
 		return req.sendValue(x)
 	}
 	if req.Source != nil {
-		x.File = new(req.Source())
-		x.File.State = "ok"
-		if broken := req.db.Err(); broken != nil {
-			p, _ := problem.Of(broken, problem.Keeper(req.db))
-			x.File.State, x.File.Detail = "broken", p.Detail
-			if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
-				x.File.Line = e.Line
-				x.File.Column = e.Column
-				x.File.Excerpt = e.Excerpt
-				if x.File.Folder {
-					x.File.Collection = strings.TrimSuffix(filepath.Base(e.File), ".json")
-				}
-			}
-		}
+		x.File = req.fileState()
 	}
 	if req.Rules != nil {
 		x.Rules = req.Rules()
@@ -130,6 +134,28 @@ func (req *request) readStatus() error {
 	return req.sendValue(x)
 }
 
+// fileState returns the file of the database, and how the file is broken.
+func (req *request) fileState() *SourceFile {
+	file := req.Source()
+	file.State = "ok"
+	broken := req.db.Err()
+	if broken == nil {
+		return &file
+	}
+	p, _ := problem.Of(broken, problem.Keeper(req.db))
+	file.State = "broken"
+	file.Detail = p.Detail
+	if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
+		file.Line = e.Line
+		file.Column = e.Column
+		file.Excerpt = e.Excerpt
+		if file.Folder {
+			file.Collection = strings.TrimSuffix(filepath.Base(e.File), ".json")
+		}
+	}
+	return &file
+}
+
 // changingStatus returns a digest of the parts of the status that change without a revision:
 // whether the schema is usable, and how often stubs, held requests or reviews have changed.
 func (s *server) changingStatus() string {
@@ -142,8 +168,7 @@ func (s *server) changingStatus() string {
 	return status
 }
 
-// listFindings serves GET /_/findings: what is wrong with the database, in a session with its
-// copy, or a part of the list.
+// listFindings serves GET /_/findings: the faults of the database or, in a session, of the fork.
 func (req *request) listFindings() error {
 	start, err := req.number("_start", 0, 0, math.MaxInt)
 	if err != nil {
@@ -172,8 +197,8 @@ func (req *request) dismissFinding() error {
 }
 
 const (
-	fewValues  = 20    // that GET /_/values lists without _limit
-	manyValues = 1_000 // that it lists at most
+	fewValues  = 20    // default of _limit
+	manyValues = 1_000 // maximum of _limit
 )
 
 // listValues serves GET /_/values/COLLECTION/MEMBER: the values of a field, the most

@@ -16,11 +16,11 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// A GET with Accept: text/event-stream is answered with a stream of server-sent
-// events: the state, and then each change of it once it is durable. A client
-// that has lost the connection continues after the last id that it has seen.
+// The response to a GET with Accept: text/event-stream is a stream of server-sent events: the
+// state, and then each durable change. A client that reconnects sends the id of the last event, and
+// the stream continues from there.
 
-// streamList streams the records that the query of the URL wants; under narrows it further.
+// streamList streams the records that the query of the URL selects.
 func (req *request) streamList(collection string) error {
 	since, err := req.readSince(orderParameters)
 	if err != nil {
@@ -55,30 +55,32 @@ func (req *request) streamDatabase() error {
 	return req.stream(live.DatabaseTopic{}, since)
 }
 
-// orderParameters are the parameters that a stream of records does not have.
-var orderParameters = []string{"_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand"}
+// orderParameters are the parameters that streams of records refuse.
+var orderParameters = []string{
+	"_sort", "_order", "_page", "_per_page", "_limit", "_start", "_end", "_embed", "_expand",
+}
 
-// readSince returns where a stream begins, by Last-Event-ID, which browsers send
-// when they connect again, or else by the parameter _since. It takes _since out
-// of the query, and refuses the parameters called refused.
+// readSince returns where a stream starts: after Last-Event-ID, which browsers send when they
+// reconnect, or else after the parameter _since. It removes _since from the query. It returns an
+// error for the refused parameters.
 func (req *request) readSince(refused []string) (s resumePoint, err error) {
 	id := req.Request.Header.Get("Last-Event-ID")
 	for _, p := range req.parameters {
 		switch {
 		case slices.Contains(refused, strings.TrimSuffix(p.Name, "[]")):
-			return resumePoint{}, problem.BadParameter(p.Name, "a stream has no order and no pages")
+			return s, problem.BadParameter(p.Name, "a stream has no order and no pages")
 		case p.Name != "_since":
 			continue
 		case p.Value == "now":
 			s.now = id == ""
 		case id == "":
 			if _, ok := parseEventID(p.Value); !ok {
-				return resumePoint{}, problem.BadParameter(p.Name, "must be the id of an event, as in 7KQ2AB-42, or now")
+				return s, problem.BadParameter(p.Name, "must be the id of an event, as in 7KQ2AB-42, or now")
 			}
 			id = p.Value
 		}
 	}
-	// Streams that differ only in it share a group.
+	// Streams that differ only in _since share a group.
 	req.parameters = slices.DeleteFunc(req.parameters, func(p query.Parameter) bool { return p.Name == "_since" })
 	if at, ok := parseEventID(id); ok {
 		return at, nil
@@ -86,8 +88,8 @@ func (req *request) readSince(refused []string) (s resumePoint, err error) {
 	return s, nil
 }
 
-// stream answers with the events of a topic until the client goes, does not keep
-// up, or the server stops.
+// stream sends the events of a topic until the client disconnects or is too slow, or the server
+// stops.
 func (req *request) stream(t live.Topic, start resumePoint) error {
 	if req.Request.Method == http.MethodHead {
 		if !live.Exists(t, req.snap) {
@@ -98,7 +100,7 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 		return nil
 	}
 	if req.db.Shared() && start.run == req.db.Run() {
-		// The client may come from a server that is ahead of this one.
+		// The client may have read a newer state from another server.
 		err := req.reach(func(ctx context.Context) (*database.Snapshot, error) { return req.db.Reach(ctx, start.rev) })
 		if err != nil && !req.isLost(start.rev) {
 			return req.endStream()
@@ -106,24 +108,24 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 	}
 	key := fmt.Sprintf("%q %q", []string{req.FullPath(), req.name, req.id, req.child}, req.parameters)
 	if changes, ok := t.(live.ChangesTopic); ok {
-		key = fmt.Sprint(changes) // they have the same topic, wherever they begin
+		key = fmt.Sprint(changes) // the topic is the same for every _since
 	}
 	var ended <-chan struct{}
 	if req.session != nil {
 		ended = req.session.ended
 	}
-	place := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
-	if place == nil {
+	subscription := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
+	if subscription == nil {
 		return problem.Unavailable("The server has as many streams as --max-streams allows. Try again.")
 	}
-	place.Request = start.request
-	begun := false
+	subscription.Request = start.request
+	started := false
 	defer func() {
-		if !begun {
-			place.Leave()
+		if !started {
+			subscription.Leave()
 		}
 	}()
-	first, err := req.beginning(place, t, key, start)
+	first, err := req.firstEvents(subscription, t, key, start)
 	if errors.Is(err, errNoMemory) {
 		return req.endStream()
 	}
@@ -132,11 +134,19 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 	}
 	req.setStreamHeaders()
 	req.Status(http.StatusOK)
-	s := &stream{server: req.server, place: place, id: requestIDOf(req.Context), first: first, reserved: req.reserved, session: req.session, revoked: req.revoked()}
-	req.reserved, req.session = 0, nil // the stream gives them back
+	s := &stream{
+		server:       req.server,
+		subscription: subscription,
+		id:           requestIDOf(req.Context),
+		first:        first,
+		reserved:     req.reserved,
+		session:      req.session,
+		revoked:      req.revoked(),
+	}
+	req.reserved, req.session = 0, nil // the stream releases them
 	s.metrics.streams.Inc()
-	begun = true
-	if w, lost := req.Writer.(*truncatingWriter); lost {
+	started = true
+	if w, truncates := req.Writer.(*truncatingWriter); truncates {
 		s.run(w, req.Request) // simulate cuts the connection next
 	} else {
 		*req.Request.Context().Value(streamKey{}).(**stream) = s
@@ -144,27 +154,27 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 	return nil
 }
 
-// endStream answers with a stream that ends at once. A browser gives up for good when
-// a stream is refused, but not when one ends.
+// endStream sends a stream that ends at once. A browser reconnects after the end of a stream, but
+// not after an error.
 func (req *request) endStream() error {
 	req.setStreamHeaders()
-	_, _ = fmt.Fprintf(req.Writer, "retry: %d\n\n", 1000+rand.IntN(4000)) // an error means that the client is gone
+	_, _ = fmt.Fprintf(req.Writer, "retry: %d\n\n", 1000+rand.IntN(4000)) // an error means that the client has gone
 	return nil
 }
 
-// A stream is an answer of events that has begun.
+// A stream is a response of events after its header was sent.
 type stream struct {
 	*server
-	place    *live.Subscription
-	id       string          // of the request
-	first    []byte          // what it begins with
-	reserved int64           // bytes of the server's budget, for first
-	session  *session        // which it uses, nil if none
-	revoked  <-chan struct{} // see request.revoked
+	subscription *live.Subscription
+	id           string          // of the request
+	first        []byte          // the first events
+	reserved     int64           // bytes of the server's budget, for first
+	session      *session        // nil: none
+	revoked      <-chan struct{} // see request.revoked
 }
 
-// streamKey is the key of a **stream in the context of a request: the stream that is
-// to run once the request is done.
+// streamKey is the key of a **stream in the context of a request: the stream to run after the
+// request.
 type streamKey struct{}
 
 // run sends the events of a stream.
@@ -173,12 +183,12 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	out := live.NewWriter(w, r)
 	defer out.Close()
 	err := out.Send([]byte("retry: 1000\n\n"), s.first)
-	s.first = nil // a stream lasts for long
+	s.first = nil // a stream may last for hours
 	s.release()
 	if err == nil {
-		httpx.Contain(s.Log, "stream ended", func() { err = s.place.Follow(r.Context(), s.revoked, out) })
+		httpx.Contain(s.Log, "stream ended", func() { err = s.subscription.Follow(r.Context(), s.revoked, out) })
 	}
-	// An answer that has begun cannot fail. A client that wants more connects again.
+	// It is too late for an error response. Clients reconnect.
 	switch err {
 	case live.ErrNotReading, live.ErrTooMuch:
 		s.metrics.dropped.Inc()
@@ -188,41 +198,41 @@ func (s *stream) run(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// close gives back what the stream has.
+// close releases the resources of the stream.
 func (s *stream) close() {
 	s.release()
-	s.place.Leave()
+	s.subscription.Leave()
 	if s.session != nil {
 		s.sessions.leave(s.session)
 	}
 	s.metrics.streams.Dec()
 }
 
-// release gives back what is reserved for the beginning.
+// release releases the memory reserved for the first events.
 func (s *stream) release() {
 	s.budget.used.Add(-s.reserved)
 	s.reserved = 0
 }
 
-// beginning returns what a stream sends first: what has changed since the state
-// that the client has or, if that is not known, the state. The subscription
-// continues from there.
-func (req *request) beginning(s *live.Subscription, t live.Topic, key string, start resumePoint) (first []byte, err error) {
-	snap := req.db.Snapshot() // not older than what the subscription gets next
-	switch _, ok, _ := req.db.Since(start.rev); {
+// firstEvents returns the first events of a stream: the changes since the state of the client or, if
+// that state is unknown, the current state. The subscription continues from there.
+func (req *request) firstEvents(s *live.Subscription, t live.Topic, key string, start resumePoint) (first []byte, err error) {
+	snap := req.db.Snapshot() // older changes are not in the subscription
+	_, known, _ := req.db.Since(start.rev)
+	switch {
 	case start.now:
 		first = s.Start(snap.Rev())
-	case ok && start.run == req.db.Run() && start.rev <= snap.Rev() && req.db.Shown(start.rev):
+	case known && start.run == req.db.Run() && start.rev <= snap.Rev() && req.db.Shown(start.rev):
 		req.withBuildSlot(func() { first, err = s.Resume(start.rev) })
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:
 		s.Start(snap.Rev())
-		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // not a tag, which begins with a quote
+		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // no tag: a tag starts with a quote
 		first = req.responses.get(key)
 		if first == nil {
 			req.withBuildSlot(func() { first, err = s.Reset(snap) })
-			req.responses.offer(key, first) // many clients begin with the same state
+			req.responses.offer(key, first) // many clients start with the same state
 		}
 	}
 	if err == nil && !req.reserve(int64(len(first))) {
@@ -233,8 +243,8 @@ func (req *request) beginning(s *live.Subscription, t live.Topic, key string, st
 
 func (req *request) setStreamHeaders() {
 	h := req.Writer.Header()
-	h["Vary"] = vary // first: it is there, and a map of eight grows even to replace one
+	h["Vary"] = vary // before the others: a map with eight entries grows even if an entry is replaced
 	h.Set("Content-Type", httpx.StreamType)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // of nginx, which would collect events
+	h.Set("X-Accel-Buffering", "no") // so that nginx does not buffer events
 }

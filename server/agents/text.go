@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// The limits of an answer, whose reader has little room.
+// The limits of a response. Agents have little room for text.
 const (
 	maxText  = 24 << 10 // bytes
 	maxValue = 300      // bytes of a string in a list
 )
 
-// clip cuts an answer that is too long.
+// clip cuts a long response.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -24,8 +25,8 @@ func clip(s string) string {
 	return fmt.Sprintf("%s\n… %d more bytes: ask for less", strings.ToValidUTF8(s[:maxText], ""), len(s)-maxText)
 }
 
-// list returns records on a line each, with long strings cut, as many as an answer can
-// have, and their number.
+// list returns records, one on each line, with long strings cut, and the number of records that fit
+// into a response.
 func list(records []json.RawMessage) (lines string, shown int) {
 	var b strings.Builder
 	for _, r := range records {
@@ -39,7 +40,7 @@ func list(records []json.RawMessage) (lines string, shown int) {
 	return b.String(), shown
 }
 
-// short returns a JSON text with its long strings cut.
+// short returns a JSON text with the long strings cut.
 func short(text []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -54,7 +55,8 @@ func short(text []byte) string {
 		}
 		var s string
 		if end-i > maxValue && json.Unmarshal(text[i:end], &s) == nil {
-			cut, _ := json.Marshal(fmt.Sprintf("%s… (%d bytes; read it with id)", strings.ToValidUTF8(s[:min(len(s), maxValue-60)], ""), len(s)))
+			start := strings.ToValidUTF8(s[:min(len(s), maxValue-60)], "")
+			cut, _ := json.Marshal(fmt.Sprintf("%s… (%d bytes; read it with id)", start, len(s)))
 			b.Write(cut)
 		} else {
 			b.Write(text[i:end])
@@ -64,11 +66,13 @@ func short(text []byte) string {
 	return b.String()
 }
 
-// write writes what a change does to the fields of a record.
+// write writes a change, with the values of the changed fields before and after.
 func (c change) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s %s/%s", c.Op, c.Collection, c.ID)
 	var before, after map[string]json.RawMessage
-	if json.Unmarshal(c.Before, &before) != nil || json.Unmarshal(c.After, &after) != nil || before == nil || after == nil {
+	_ = json.Unmarshal(c.Before, &before) // an error leaves nil
+	_ = json.Unmarshal(c.After, &after)
+	if before == nil || after == nil {
 		fmt.Fprintf(b, " %s\n", short(c.After))
 		return
 	}
@@ -82,7 +86,7 @@ func (c change) write(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// Fault returns a problem document as an error of a line for each fault.
+// Fault returns a problem document as an error with a line for each fault.
 func Fault(document []byte) error {
 	var p struct {
 		Title, Detail string
@@ -101,19 +105,24 @@ func Fault(document []byte) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// recordTypes returns the types of stored and of new records without comments. The others
-// follow from them.
+// otherTypes matches the declarations of types that follow from the types of records, or that
+// agents do not need.
+var otherTypes = regexp.MustCompile(`^export (type )?(\S*(Replace|Patch|Problem)|Page<\S*|Database|Fault|interface) `)
+
+// comment matches a line without code.
+var comment = regexp.MustCompile(`^\s*(/\*|\*|//|$)`)
+
+// recordTypes returns the types of stored and of new records without comments.
 func recordTypes(text string) string {
 	var b strings.Builder
 	keep := false
 	for line := range strings.Lines(text) {
-		if name, ok := strings.CutPrefix(line, "export "); ok {
-			name, _, _ = strings.Cut(strings.TrimPrefix(name, "type "), " ")
-			keep = !strings.HasSuffix(name, "Replace") && !strings.HasSuffix(name, "Patch") && !strings.HasSuffix(name, "Problem") && !strings.HasPrefix(name, "Page<") &&
-				!strings.Contains(" Database Fault interface ", " "+name+" ")
+		declaration, exported := strings.CutPrefix(line, "export ")
+		if exported {
+			keep = !otherTypes.MatchString(line)
 		}
-		if t := strings.TrimSpace(line); keep && t != "" && !strings.HasPrefix(t, "/*") && !strings.HasPrefix(t, "*") && !strings.HasPrefix(t, "//") {
-			b.WriteString(strings.TrimPrefix(line, "export "))
+		if keep && !comment.MatchString(line) {
+			b.WriteString(declaration)
 		}
 	}
 	return b.String()

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
+// Numbers of records in a response.
 const (
-	usual = 20 // records, unless the agent asks for more
+	usual = 20 // if the agent does not ask for more
 	most  = 200
 )
 
@@ -26,7 +27,7 @@ func get(s Service, path string, v any) (http.Header, error) {
 	return h, err
 }
 
-// text returns the answer to a request.
+// text returns the response to a request.
 func text(s Service, method, path string, body any) (string, error) {
 	_, t, err := s.Do(method, path, body, "")
 	return string(t), err
@@ -62,7 +63,9 @@ func describe(s Service, in describeInput) (string, error) {
 	case status.Mode.ReadOnly:
 		b.WriteString("You may only read.\n")
 	case s.Session() != "":
-		fmt.Fprintf(&b, "You work in the session %s, a copy of the database. A person commits your changes at %s; until then only requests below /_/s/%[1]s see them.\n", s.Session(), s.ReviewURL())
+		const format = "You work in the session %s, a copy of the database. A person commits your changes at %s; " +
+			"until then only requests below /_/s/%[1]s see them.\n"
+		fmt.Fprintf(&b, format, s.Session(), s.ReviewURL())
 	default:
 		b.WriteString("Your writes are stored at once. undo takes them back.\n")
 	}
@@ -106,7 +109,7 @@ func query(s Service, in queryInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	isObject, err := s.IsObject(in.Collection) // other paths are not for this tool
+	isObject, err := s.IsObject(in.Collection)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +119,7 @@ func query(s Service, in queryInput) (string, error) {
 	}
 	for _, name := range []string{"_code", "_delay", "_fault", "_hold"} {
 		if q.Has(name) {
-			return "", fmt.Errorf("%s has no effect here: the answers to an agent are not simulated", name)
+			return "", fmt.Errorf("%s has no effect here: responses to an agent are not simulated", name)
 		}
 	}
 	for name, value := range map[string]string{"_sort": in.Sort, "_fields": in.Fields, "_embed": in.Embed} {
@@ -139,14 +142,15 @@ func query(s Service, in queryInput) (string, error) {
 		return "", err
 	}
 	lines, shown := list(records)
-	head, total := fmt.Sprintf("%d of %s records", shown, h.Get("X-Total-Count")), h.Get("X-Total-Count")
-	if n, _ := strconv.Atoi(total); in.Start+shown < n && shown > 0 {
-		head += fmt.Sprintf("; the next begin at start=%d", in.Start+shown)
+	total, _ := strconv.Atoi(h.Get("X-Total-Count"))
+	head := fmt.Sprintf("%d of %d records", shown, total)
+	if next := in.Start + shown; next < total && shown > 0 {
+		head += fmt.Sprintf("; the next ones start at start=%d", next)
 	}
 	return head + "\n" + lines, nil
 }
 
-// limit returns how many records an agent gets that asks for n, 0 if it did not say.
+// limit returns the number of records for an agent that asks for n; 0: the usual number.
 func limit(n int) (int, error) {
 	if n < 0 {
 		return 0, fmt.Errorf("limit is %d: it must be 1 or more", n)
@@ -158,7 +162,7 @@ type limitInput struct {
 	Limit int `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
 }
 
-// A change is one of a session or of a revision.
+// A change is a change of a session or of a revision.
 type change struct {
 	Collection, ID, Op string
 	Before, After      json.RawMessage
@@ -205,7 +209,7 @@ func check(s Service, _ struct{}) (string, error) {
 		return "", err
 	}
 	head := ""
-	if status.File.State == "broken" { // there are no findings of a text that does not parse
+	if status.File.State == "broken" { // a text that does not parse has no findings
 		head = status.File.Detail + "\n"
 	}
 	var findings []json.RawMessage
@@ -216,7 +220,7 @@ func check(s Service, _ struct{}) (string, error) {
 
 type requestsInput struct {
 	ID     ID   `json:"id,omitempty"`
-	Failed bool `json:"failed,omitempty" jsonschema:"only those that were refused or failed"`
+	Failed bool `json:"failed,omitempty" jsonschema:"only requests that were refused or failed"`
 	Limit  int  `json:"limit,omitempty"`
 }
 
@@ -242,7 +246,7 @@ func requests(s Service, in requestsInput) (string, error) {
 
 type writeInput struct {
 	Changes []Operation `json:"changes"`
-	Try     bool        `json:"try,omitempty" jsonschema:"answer as the write would, and store nothing"`
+	Try     bool        `json:"try,omitempty" jsonschema:"show the result of the write, and store nothing"`
 }
 
 func write(s Service, in writeInput) (string, error) {
@@ -289,7 +293,7 @@ func generate(s Service, in generateInput) (string, error) {
 }
 
 type simulateInput struct {
-	Rules []json.RawMessage `json:"rules" jsonschema:"as in {\"path\": \"/posts/**\", \"methods\": [\"POST\"], \"code\": 503, \"times\": 1, \"delay\": \"500\", \"body\": {}}"`
+	Rules []json.RawMessage `json:"rules" jsonschema:"as in {\"path\": \"/posts/**\", \"methods\": [\"POST\"], \"code\": 503, \"times\": 1}"`
 }
 
 func simulate(s Service, in simulateInput) (string, error) {

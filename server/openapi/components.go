@@ -10,8 +10,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// fixedComponents are the components that do not depend on the database, as they
-// are in a document: schemas, parameters, headers and responses.
+// fixedComponents are the components that do not depend on the database: schemas, parameters,
+// headers and responses, as in a document.
 //
 //go:embed components.json
 var fixedComponents []byte
@@ -21,19 +21,21 @@ const schemaPrefix = "#/components/schemas/"
 // ref returns a reference to a schema.
 func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
 
-// errorsText describes the answer of all errors, in Markdown with a line for each status.
+// errorsText describes the response to errors, in Markdown with a line for each status.
 //
 //go:embed errors.md
 var errorsText string
 
-// components returns the components that the paths refer to. Linters report unused ones.
+// components returns the components that the paths refer to. Linters report unused components.
 func (d *apiDocument) components() object {
-	own := map[string]object{"schemas": d.databaseSchemas(), "responses": d.shared["responses"], "requestBodies": d.shared["requestBodies"]}
-	components, texts := object{}, make(map[string][]byte)
-	text := bytes.ReplaceAll(fixedComponents, []byte(`"<errors>"`), rawjson.AppendQuote(nil, strings.TrimSpace(errorsText)))
+	d.shared["schemas"] = d.databaseSchemas()
+	components := object{}
+	texts := make(map[string][]byte)
+	about := rawjson.AppendQuote(nil, strings.TrimSpace(errorsText))
+	text := bytes.ReplaceAll(fixedComponents, []byte(`"<errors>"`), about)
 	for quoted, fixed := range rawjson.Members(text) {
 		kind := rawjson.Unquote(quoted)
-		all := own[kind]
+		all := d.shared[kind]
 		for name, v := range rawjson.Members(fixed) {
 			all = append(all, entry{rawjson.Unquote(name), rawjson.Compact(v)})
 		}
@@ -70,8 +72,8 @@ func (d *apiDocument) databaseSchemas() object {
 	}})
 }
 
-// reachable returns the names of the texts that start refers to, directly or
-// through other texts. A reference is prefix and a name.
+// reachable returns the names of the texts that start refers to, directly or through other texts. A
+// reference is the prefix and a name.
 func reachable(prefix string, texts map[string][]byte, start []byte) map[string]bool {
 	reached := make(map[string]bool)
 	for queue := [][]byte{start}; len(queue) > 0; queue = queue[1:] {

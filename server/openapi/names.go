@@ -2,7 +2,7 @@ package openapi
 
 import "net/http"
 
-// serverPaths are the paths that a session does not have.
+// serverPaths are the paths without a counterpart in sessions.
 var serverPaths = []string{
 	"/_/livez", "/_/readyz", "/_/metrics", "/_/requests", "/_/requests/{id}", "/_/docs", "/_",
 }
@@ -19,8 +19,8 @@ const (
 	PatchType   = "application/json-patch+json"  // RFC 6902
 )
 
-// StatusText returns the reason phrase of a status as RFC 9110, section 15, has
-// it; net/http keeps three older ones.
+// StatusText returns the reason phrase of a status in RFC 9110, section 15. Three phrases of
+// net/http are older.
 func StatusText(status int) string {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -33,6 +33,6 @@ func StatusText(status int) string {
 	return http.StatusText(status)
 }
 
-// HasPath reports whether the field of that name has a path. The path of the
-// empty name is the index, and /_/ belongs to the service itself.
+// HasPath reports whether the field of that name has a path. The path of the empty name is the
+// index, and /_/ belongs to the service.
 func HasPath(name string) bool { return name != "" && name != "_" }

@@ -6,9 +6,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// An object is a JSON object under construction, whose fields keep their order.
-// Values are objects, lists, strings, and jsontext.Value for text
-// that is JSON already.
+// An object is a JSON object under construction, with fields in order. A value is an object, a
+// list, a string, or JSON text as a jsontext.Value.
 type object []entry
 
 type entry struct {

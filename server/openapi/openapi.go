@@ -23,7 +23,7 @@ type Options struct {
 	Prefix   string // of the paths of the API, without a final slash
 	Answers  *envelope.Form
 
-	// Serves reports whether the service has a path of its own, below /_/.
+	// Serves reports whether the service has a path below /_/.
 	Serves func(path string) bool
 
 	// SessionPath is the prefix of every path in a session's document.
@@ -52,7 +52,13 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 	schemas, _ := rawjson.Member(fixedComponents, "schemas")
 	reserved := append(rawjson.MemberNames(schemas), "Database")
 	about := describe.Database(snap, describe.Options{Prefix: schemaPrefix, Reserved: reserved})
-	d := &apiDocument{Options: o, snap: snap, about: about, ids: make(map[string]bool), shared: make(map[string]object)}
+	d := &apiDocument{
+		Options: o,
+		snap:    snap,
+		about:   about,
+		ids:     make(map[string]bool),
+		shared:  make(map[string]object),
+	}
 	for _, r := range d.about.Resources {
 		if !HasPath(r.Name) {
 			continue
@@ -106,9 +112,11 @@ var servicePaths []byte
 func (d *apiDocument) service() {
 	d.tag("service", "The service itself.")
 	kind, isField := d.snap.Kind("db")
+	hidden := isField && kind != storage.Other // by a collection or object called db
 	text := jsontext.Value("{")
 	for quoted, operations := range rawjson.Members(rawjson.Compact(servicePaths)) {
-		if path := rawjson.Unquote(quoted); path == "/" || path == "/db" && (!isField || kind == storage.Other) || path != "/db" && d.Serves(path) {
+		path := rawjson.Unquote(quoted)
+		if path == "/db" && !hidden || path != "/db" && d.Serves(path) {
 			text = rawjson.AppendQuotedMember(text, quoted, operations)
 		}
 	}

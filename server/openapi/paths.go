@@ -16,8 +16,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// resourceTemplate has the paths and components of a resource, by kind. Names in angle
-// brackets are replaced. Each operation gets errors and a tag.
+// resourceTemplate has the paths and components of a resource, by kind, with placeholders in angle
+// brackets. operation adds errors and a tag to each operation.
 //
 //go:embed resource.json
 var resourceTemplate []byte
@@ -30,22 +30,33 @@ func (d *apiDocument) resource(r describe.Resource) {
 	}
 	var fields []byte // the parameters to filter by
 	for _, name := range r.Members {
-		if !slices.Contains(query.Functions, name) { // else it means that
-			fields = append(appendDocument(fields, object{{"name", name}, {"in", "query"}, {"schema", ref("Filter")}}), ',')
+		if !slices.Contains(query.Functions, name) { // the URL cannot filter by such a field
+			filter := object{{"name", name}, {"in", "query"}, {"schema", ref("Filter")}}
+			fields = append(appendDocument(fields, filter), ',')
 		}
 	}
 	stored, body := d.examples(r)
 	var replacements []string
 	if stored != nil {
-		replacements = append(replacements, `["<stored>"]`, string(d.Answers.Wrap(slices.Concat([]byte("["), stored, []byte("]")), 1)))
-		stored, body = d.Answers.Wrap(slices.Clip(stored), 0), d.Answers.Wrap(slices.Clip(body), 0)
+		list := d.Answers.Wrap(slices.Concat([]byte("["), stored, []byte("]")), 1)
+		replacements = append(replacements, `["<stored>"]`, string(list))
+		stored = d.Answers.Wrap(slices.Clip(stored), 0)
+		body = d.Answers.Wrap(slices.Clip(body), 0)
 	}
 	replacements = slices.Concat(replacements, example("<stored>", stored), example("<body>", body))
 	if slices.Contains(r.Members, "filters") {
 		replacements = append(replacements, `{"$ref":"#/components/parameters/filters"},`, "")
 	}
-	replacements = append(replacements, `"<fields>",`, string(fields), "<name>", quoted(r.Name), "<path>", url.PathEscape(r.Name), "<answer>", answer,
-		"<record>", r.Record, "<plural>", cmp.Or(describe.Identifier(r.Name), r.Record+"s"), "<create>", r.Create, "<replace>", r.Replace, "<patch>", r.MergePatch)
+	replacements = append(replacements,
+		`"<fields>",`, string(fields),
+		"<name>", quoted(r.Name),
+		"<path>", url.PathEscape(r.Name),
+		"<answer>", answer,
+		"<record>", r.Record,
+		"<plural>", cmp.Or(describe.Identifier(r.Name), r.Record+"s"),
+		"<create>", r.Create,
+		"<replace>", r.Replace,
+		"<patch>", r.MergePatch)
 	fill := func(kind string, more ...string) jsontext.Value {
 		text := rawjson.Compact(member(resourceTemplate, kind))
 		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(d.inForm(string(text))))
@@ -61,14 +72,20 @@ func (d *apiDocument) resource(r describe.Resource) {
 	creates := r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID()
 	d.addPaths(fill(kind), r.Name, creates)
 	for _, parent := range r.Parents {
-		if HasPath(parent.Collection) {
-			d.addPaths(fill("children", "<of>", "Of"+capital(spell.Singular(parent.Collection)), "<parent>", quoted(parent.Collection),
-				"<parent path>", url.PathEscape(parent.Collection), "<reference>", quoted(parent.Member)), r.Name, creates)
+		if !HasPath(parent.Collection) {
+			continue
 		}
+		singular := spell.Singular(parent.Collection)
+		paths := fill("children",
+			"<of>", "Of"+strings.ToUpper(singular[:1])+singular[1:],
+			"<parent>", quoted(parent.Collection),
+			"<parent path>", url.PathEscape(parent.Collection),
+			"<reference>", quoted(parent.Member))
+		d.addPaths(paths, r.Name, creates)
 	}
 }
 
-// inForm returns a part of the template with the schemas of lists and records in their form.
+// inForm returns a part of the template with lists and records in the form of Options.Answers.
 func (d *apiDocument) inForm(template string) string {
 	if d.Answers == nil {
 		return template
@@ -77,7 +94,9 @@ func (d *apiDocument) inForm(template string) string {
 	for _, name := range []string{"<record>", "<create>", "<replace>", "<patch>"} {
 		one := string(appendDocument(nil, ref(name)))
 		many := `{"type":"array","items":` + one + "}"
-		pairs = append(pairs, `"schema":`+many, `"schema":`+d.Answers.Schema("[]", many), `"schema":`+one, `"schema":`+d.Answers.Schema("{}", one))
+		pairs = append(pairs,
+			`"schema":`+many, `"schema":`+d.Answers.Schema("[]", many),
+			`"schema":`+one, `"schema":`+d.Answers.Schema("{}", one))
 	}
 	return strings.NewReplacer(pairs...).Replace(template)
 }
@@ -85,7 +104,7 @@ func (d *apiDocument) inForm(template string) string {
 // quoted returns a text as a part of a JSON string.
 func quoted(s string) string { return strings.Trim(string(rawjson.AppendQuote(nil, s)), `"`) }
 
-// example returns what to replace by an example, which may be nil.
+// example returns replacements of a placeholder by an example. nil removes the placeholder.
 func example(name string, v jsontext.Value) []string {
 	if v == nil {
 		return []string{`,"example":"` + name + `"`, "", `,"example":["` + name + `"]`, ""}
@@ -93,12 +112,13 @@ func example(name string, v jsontext.Value) []string {
 	return []string{`"example":"` + name + `"`, `"example":` + string(v)}
 }
 
-// addPaths adds paths with the operations that are possible. PUT creates a record or does not.
+// addPaths adds paths with the allowed operations. creates reports whether PUT may create a record.
 func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 	const create = "put or create"
 	for name, operations := range rawjson.Members(paths) {
 		path := rawjson.Unquote(name)
-		if ofServer := strings.HasPrefix(path, "/_/sessions") || slices.Contains(serverPaths, path); ofServer && d.SessionPath != "" {
+		ofServer := strings.HasPrefix(path, "/_/sessions") || slices.Contains(serverPaths, path)
+		if ofServer && d.SessionPath != "" {
 			continue
 		}
 		item, parameters := object{}, object{}
@@ -121,25 +141,27 @@ func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 	}
 }
 
-// operation completes an operation: its id is unique, and it has errors and a tag.
+// operation completes an operation: with a unique id, errors and a tag.
 func (d *apiDocument) operation(op jsontext.Value, tag string) jsontext.Value {
 	id := stringOf(member(op, "operationId"))
 	for d.ids[id] {
 		id += "_"
 	}
 	d.ids[id] = true
-	errors := jsontext.Value(`{"4XX":{"$ref":"#/components/responses/Error"},"5XX":{"$ref":"#/components/responses/Error"}}`)
+	const fault = `{"$ref":"#/components/responses/Error"}`
+	errors := jsontext.Value(`{"4XX":` + fault + `,"5XX":` + fault + "}")
 	responses := rawjson.MergeMembers(member(op, "responses"), errors)
 	more := appendDocument(nil, object{{"operationId", id}, {"tags", list{tag}}, {"responses", responses}})
 	return rawjson.MergeMembers(op, more)
 }
 
-// examples returns the object, or the first record and the same as a body without the
-// id, if it conforms to the rules.
+// examples returns the object, or one of the first records and the record as a body without the id.
+// It returns nil if the value violates the rules.
 func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value) {
+	rules := d.snap.Schema().Member(r.Name)
 	if r.Kind != storage.Array {
 		v, err := d.snap.Value(r.Name)
-		if err != nil || d.snap.Schema().Member(r.Name).Check(v, v, nil) != nil {
+		if err != nil || rules.Check(v, v, nil) != nil {
 			return nil, nil
 		}
 		return v, nil
@@ -150,13 +172,13 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 		if n > 100 {
 			break
 		}
-		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || d.snap.Schema().Member(r.Name).Check(e.Value, e.Value, nil) != nil {
+		if storage.IsPositionKey(e.ID) || len(e.Value) > 4<<10 || rules.Check(e.Value, e.Value, nil) != nil {
 			continue
 		}
 		body = jsontext.Value("{")
 		for quoted, v := range rawjson.Members(e.Value) {
 			name := rawjson.Unquote(quoted)
-			if name != r.IDMember && !d.snap.Schema().Member(r.Name).Owns(name) {
+			if name != r.IDMember && !rules.Owns(name) {
 				body = rawjson.AppendMember(body, name, v)
 			}
 		}
@@ -164,5 +186,3 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 	}
 	return nil, nil
 }
-
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

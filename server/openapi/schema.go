@@ -7,9 +7,8 @@ import (
 	"pickup/internal/describe"
 )
 
-// RecordSchema returns the JSON Schema of one record of a collection, or of a
-// singular resource, with all definitions that it refers to. It reports false if
-// there is no resource of that name.
+// RecordSchema returns the JSON Schema of a record of a collection, or of a singular resource, with
+// the definitions that the schema refers to. It reports false if there is no such resource.
 func RecordSchema(snap *database.Snapshot, name string) ([]byte, bool) {
 	about := describe.Database(snap, describe.Options{Prefix: "#/$defs/"})
 	for _, r := range about.Resources {

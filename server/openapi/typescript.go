@@ -20,9 +20,10 @@ const typesHead = `// Types of the records and bodies of pickup, from its curren
 
 `
 
-// TypeScript returns the TypeScript declarations for a snapshot that is answered in a form.
+// TypeScript returns the TypeScript declarations for a snapshot, with responses in the given form.
 func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
-	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: []string{"Database", "Problem", "Page", "ListOf", "RecordOf"}})
+	reserved := []string{"Database", "Problem", "Page", "ListOf", "RecordOf"}
+	about := describe.Database(snap, describe.Options{Prefix: typeReference, Reserved: reserved})
 	w := new(typeWriter)
 	w.WriteString(typesHead)
 	for _, d := range about.Definitions {
@@ -37,12 +38,13 @@ func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
 		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
-	if list, record := form.Wrap([]byte("[]"), 0), form.Wrap([]byte("{}"), 0); form == nil {
+	if form == nil {
 		w.WriteString(pageType)
 	} else {
+		list := "/** The answer with a list. */\nexport type ListOf<T> = " + string(form.Wrap([]byte("[]"), 0))
+		record := "/** The answer with a record, and its body. */\nexport type RecordOf<T> = " + string(form.Wrap([]byte("{}"), 0))
 		types := strings.NewReplacer("[]", "T[]", "{}", "T", ":0", ":number")
-		_, _ = types.WriteString(w, "/** The answer with a list. */\nexport type ListOf<T> = "+string(list)+
-			";\n\n/** The answer with a record, and its body. */\nexport type RecordOf<T> = "+string(record)+";\n\n")
+		_, _ = types.WriteString(w, list+";\n\n"+record+";\n\n")
 	}
 	w.declare("Problem", member(member(fixedComponents, "schemas"), "Problem"))
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
@@ -65,13 +67,14 @@ func (w *typeWriter) declare(name string, schema jsontext.Value) {
 // comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
 	if s := stringOf(member(schema, "description")); s != "" {
-		s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "*/", "*\u200b/") // the end of the comment otherwise
+		s = strings.Join(strings.Fields(s), " ")
+		s = strings.ReplaceAll(s, "*/", "*\u200b/") // must not end the comment
 		w.WriteString(indent + "/** " + s + " */\n")
 	}
 }
 
-// typeOf returns the type of the values that a schema describes: the intersection of
-// what its keywords allow.
+// typeOf returns the type of the values that a schema allows: the intersection of the types of the
+// keywords.
 func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	if schema.Kind() == 'f' || string(member(schema, "not")) == "{}" {
 		return "never"
@@ -85,9 +88,11 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 				all = append(all, name)
 			}
 		case "enum":
-			values, all = true, append(all, union(v, literalType))
+			values = true
+			all = append(all, union(v, literalType))
 		case "const":
-			values, all = true, append(all, literalType(v))
+			values = true
+			all = append(all, literalType(v))
 		case "anyOf", "oneOf":
 			all = append(all, union(v, func(e jsontext.Value) string { return w.typeOf(e, indent) }))
 		case "allOf":
@@ -163,8 +168,7 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 	})
 }
 
-// objectType returns the type of an object. Other fields are allowed unless the schema
-// excludes them.
+// objectType returns the type of an object.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
 	for e := range rawjson.Elements(member(schema, "required")) {
@@ -185,7 +189,7 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	for _, name := range required {
 		field(name, "", "unknown")
 	}
-	if inner.Len() == 0 { // not Record, which may be the name of a definition
+	if inner.Len() == 0 { // Record<string, T> would fail: a definition may be called Record
 		return "{ [name: string]: " + w.typeOf(member(schema, "additionalProperties"), indent) + " }"
 	}
 	return "{\n" + inner.String() + indent + "}"
