@@ -33,8 +33,9 @@
 //   - history.go keeps the latest revisions, and named.go other states under names; edits.go
 //     notices the writes that an edit by hand undoes, and keeps the states before the latest
 //     edits;
-//   - db.go has Open and Update, follow.go what comes from the store and what followers
-//     see, and shared.go what only stores with several users need;
+//   - db.go has Open, and update.go commits the functions that are given to Update; follow.go
+//     has what comes from the store and what followers see, and shared.go what only stores with
+//     several users need;
 //   - fork.go has copies in memory, as sessions use them;
 //   - check.go finds what breaks the schema.
 //

@@ -28,16 +28,21 @@ import (
 //
 // Keys are sorted, and each key ends with the slot of its record.
 type index struct {
+	version
+	names  *btree.Map[string, int]
+	keys   *btree.Map[string, struct{}]
+	member string          // the field of an equality index
+	query  *query.Query    // the query of a selection
+	counts []query.Numbers // the counts of values for each sort key of a selection
+	failed bool            // whether a record takes too long to match
+	pinned bool            // whether no other index may replace this index
+	used   uint64          // the time of the latest use
+}
+
+// A version is the records of a version of a collection.
+type version struct {
 	records *ordered.Map[*Record]
-	written int // indexes.written of these records
-	names   *btree.Map[string, int]
-	keys    *btree.Map[string, struct{}]
-	member  string          // the field of an equality index
-	query   *query.Query    // the query of a selection
-	counts  []query.Numbers // the counts of values for each sort key of a selection
-	failed  bool            // whether a record takes too long to match
-	pinned  bool            // whether no other index may replace this index
-	used    uint64          // the time of the latest use
+	written int // a count of bytes, see replaceLocked, after the last change of the records
 }
 
 // longKey is the maximum length of equality keys, so that an index of long texts does not
@@ -66,28 +71,28 @@ func (ix *index) recordAt(key string) *Record {
 }
 
 // newNames returns the numbers of records with each field.
-func newNames(x *indexes) *index {
-	ix := &index{records: x.records, written: x.written, names: new(btree.Map[string, int])}
-	for _, r := range x.records.All() {
+func newNames(v version) *index {
+	ix := &index{version: v, names: new(btree.Map[string, int])}
+	for _, r := range v.records.All() {
 		ix.count(r, 1)
 	}
 	return ix
 }
 
 // newEquality returns the equality index of a field.
-func newEquality(member string, x *indexes) *index {
-	ix := &index{records: x.records, written: x.written, member: member}
+func newEquality(member string, v version) *index {
+	ix := &index{version: v, member: member}
 	var keys []string
-	for _, r := range x.records.All() {
+	for _, r := range v.records.All() {
 		keys = append(keys, ix.keysOf(r, 1)...)
 	}
 	ix.load(keys)
 	return ix
 }
 
-// newSelection returns the selection of s, a query.Selection, which matches these records of x.
-func newSelection(s *query.Query, x *indexes, matching []*Record) *index {
-	ix := &index{records: x.records, written: x.written, query: s}
+// newSelection returns the selection of s, a query.Selection, which matches these records of v.
+func newSelection(s *query.Query, v version, matching []*Record) *index {
+	ix := &index{version: v, query: s}
 	keys := make([]string, len(matching))
 	for {
 		ix.counts = make([]query.Numbers, len(s.Sort))
@@ -113,8 +118,8 @@ func (ix *index) load(keys []string) {
 	}
 }
 
-// at returns a copy of ix for the records of x, which are another version of the records of ix.
-func (ix *index) at(x *indexes) *index {
+// at returns a copy of ix for v, another version of the same collection.
+func (ix *index) at(v version) *index {
 	n := *ix
 	if ix.names != nil {
 		n.names = ix.names.Copy()
@@ -122,9 +127,8 @@ func (ix *index) at(x *indexes) *index {
 		n.keys = ix.keys.Copy()
 		n.counts = slices.Clone(ix.counts)
 	}
-	n.records = x.records
-	n.written = x.written
-	ix.records.Differing(x.records, n.replace)
+	n.version = v
+	ix.records.Differing(v.records, n.replace)
 	return &n
 }
 

@@ -16,8 +16,7 @@ import (
 // spends no time on indexes that nobody uses.
 type indexes struct {
 	*lineage
-	records *ordered.Map[*Record]
-	written int // lineage.written after the last change of the records
+	version
 }
 
 // A lineage has what the versions of a collection share.
@@ -27,7 +26,7 @@ type lineage struct {
 
 	mu       sync.Mutex        // also held to change records
 	byKey    map[string]*index // guarded by mu
-	written  int               // guarded by mu; see replaceLocked
+	latest   int               // guarded by mu; version.written of the latest version
 	building bool              // guarded by mu; whether a reader builds a selection
 }
 
@@ -64,19 +63,19 @@ func (a *asked) add(key string) {
 }
 
 func newIndexes(records *ordered.Map[*Record]) *indexes {
-	return &indexes{lineage: &lineage{asked: new(asked)}, records: records}
+	return &indexes{lineage: &lineage{asked: new(asked)}, version: version{records: records}}
 }
 
 // fork returns indexes for a fork of the collection that x indexes.
 func (x *indexes) fork() *indexes {
-	return &indexes{lineage: &lineage{base: x, asked: x.asked, written: x.written}, records: x.records, written: x.written}
+	return &indexes{lineage: &lineage{base: x, asked: x.asked, latest: x.written}, version: x.version}
 }
 
 // clone returns the indexes of a version with a copy of the records.
 func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return &indexes{lineage: x.lineage, records: records, written: x.lineage.written}
+	return &indexes{lineage: x.lineage, version: version{records, x.latest}}
 }
 
 // drop frees all indexes, unless a reader is building one: a writer must not wait for it.
@@ -109,7 +108,7 @@ func (x *indexes) getLocked(key string) *index {
 	if ix == nil {
 		return nil
 	}
-	n := ix.at(x)
+	n := ix.at(x.version)
 	if !n.valid() {
 		delete(x.byKey, key)
 		return nil
@@ -167,13 +166,13 @@ func (x *indexes) putLocked(key string, ix *index) {
 func (x *indexes) equality(member string, pinned bool) *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.makeLocked("="+member, pinned, func(of *indexes) *index { return newEquality(member, of) })
+	return x.makeLocked("="+member, pinned, func(v version) *index { return newEquality(member, v) })
 }
 
 // makeLocked returns the index with that key for the records of x. If nobody has that index,
 // makeLocked makes it, for a fork and its base. It returns nil if there are too many indexes,
 // unless pinned is set.
-func (x *indexes) makeLocked(key string, pinned bool, build func(of *indexes) *index) *index {
+func (x *indexes) makeLocked(key string, pinned bool, build func(version) *index) *index {
 	ix := x.getLocked(key)
 	if ix != nil {
 		ix.pinned = ix.pinned || pinned
@@ -183,7 +182,7 @@ func (x *indexes) makeLocked(key string, pinned bool, build func(of *indexes) *i
 		return nil
 	}
 	if x.base == nil {
-		ix = build(x)
+		ix = build(x.version)
 	} else {
 		x.base.mu.Lock()
 		defer x.base.mu.Unlock()
@@ -191,7 +190,7 @@ func (x *indexes) makeLocked(key string, pinned bool, build func(of *indexes) *i
 		if ix == nil {
 			return nil
 		}
-		ix = ix.at(x)
+		ix = ix.at(x.version)
 	}
 	ix.pinned = pinned
 	x.putLocked(key, ix)
@@ -227,11 +226,11 @@ const maxLag = 4 << 20
 // removes was if is is nil. The writing goroutine calls replaceLocked on a clone that nobody else
 // has, with the lock held since before the record was replaced.
 func (x *indexes) replaceLocked(was, is *Record) {
-	x.lineage.written += 1 << 10 // about the nodes that a change copies
+	x.latest += 1 << 10 // about the nodes that a change copies
 	if was != nil {
-		x.lineage.written += len(was.Value)
+		x.latest += len(was.Value)
 	}
-	x.written = x.lineage.written
+	x.written = x.latest
 	for key, ix := range x.byKey {
 		if ix.records == x.records {
 			ix.replace(was, is)

@@ -32,7 +32,7 @@ func (x *indexes) selection(s *query.Query, key string, now bool) (*index, error
 	if err != nil {
 		return nil, err
 	}
-	ix = newSelection(s, x, matching)
+	ix = newSelection(s, x.version, matching)
 	return ix, nil
 }
 

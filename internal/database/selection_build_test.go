@@ -51,7 +51,7 @@ func TestWriteDuringBuild(t *testing.T) {
 		t.Errorf("during the build: %s", got)
 	}
 	write("6", `{"k":9}`)
-	x.finish(key, newSelection(s, x, matching))
+	x.finish(key, newSelection(s, x.version, matching))
 	for i, id := range []string{"9", "12"} {
 		want := fmt.Sprint(202+i, " 6 3")
 		if got := page(); got != want {

@@ -229,14 +229,6 @@ func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	return db.Reach(ctx, rev)
 }
 
-// A latest is the result of a call of the store's Latest, shared by all waiting callers.
-type latest struct {
-	asking chan struct{} // has an element during a call of Latest; guards the fields below
-	began  time.Time     // the start of the call
-	rev    storage.Rev
-	err    error
-}
-
 // Latest returns the revision of a state that is not older than the call, which Reach may
 // have to wait for.
 func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
