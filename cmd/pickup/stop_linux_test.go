@@ -9,14 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
 	"pickup/internal/tools/servertest"
 )
 
-func init() { programs["hasty"] = hasty }
+// TestMain runs the tests, or hasty if the test binary is called by this name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"hasty": hasty})
+}
 
-// hasty is the program, but gives little time to what is under way when it stops.
+// hasty is the program, but it waits only a second for requests when it stops.
 func hasty() {
 	drainTime = time.Second
 	main()

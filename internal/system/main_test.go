@@ -8,8 +8,11 @@ import (
 	"pickup/internal/tools/servertest"
 )
 
-// programs are the commands that the test binary is when called by their names.
-var programs = make(map[string]func())
+// programs are the commands that the test binary is when called by their names, and
+// commands of scripts. The built pickup comes before this one on the PATH.
+var programs = map[string]func(){
+	"pickup": func() { panic("pickup is not built") },
+}
 
 func TestMain(m *testing.M) {
 	testscript.Main(servertest.WithCommand(m), programs)

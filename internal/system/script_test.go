@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"crypto/tls"
@@ -21,19 +21,12 @@ import (
 	"pickup/internal/tools/servertest"
 )
 
-// programs are the commands that the test binary is when called by their names, with
-// the race detector. Tests start servers this way.
-var programs = map[string]func(){"pickup": main}
-
-func TestMain(m *testing.M) {
-	testscript.Main(m, programs)
-}
-
 // TestScript runs testdata/script/*.txtar, the specification of the command. The
 // README there lists the commands that are added to those of testscript. Servers are
 // watched by the race detector; other commands, which do one thing after another, are
 // not.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	path := filepath.Dir(servertest.Built(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -66,7 +59,7 @@ func TestScript(t *testing.T) {
 // TestScriptsRunToTheEnd checks that no script uses stop and skip of testscript, which
 // end a script early and count it as passed.
 func TestScriptsRunToTheEnd(t *testing.T) {
-	for _, name := range servertest.Documents(t, "cmd/pickup/testdata/script/*.txtar") {
+	for _, name := range servertest.Documents(t, "internal/system/testdata/script/*.txtar") {
 		if m := regexp.MustCompile(`(?m)^(\[.*\] *)?(stop|skip)\b.*`).FindString(servertest.Manual(t, name)); m != "" {
 			t.Errorf("%s has %q", name, m)
 		}
