@@ -9,8 +9,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME ?= 30s
-# All, those that take longest first.
-PACKAGES := ./internal/system/page ./internal/system ./server ./filestore ./cmd/pickup ./...
+# All, those that take longest first, so that the last ones to end are short.
+PACKAGES := ./internal/system/page ./server ./filestore ./internal/system ./internal/database \
+	./internal/tools/release ./etcdstore ./filestore/document ./internal/fake ./...
 # Many tests wait for servers, browsers and clusters, so more of them run than there
 # are processors.
 AT_ONCE := -p 3 -parallel 4

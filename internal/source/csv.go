@@ -20,34 +20,33 @@ import (
 )
 
 // CSV returns the records of a CSV text for the collection called name. It calls wrong for
-// each line that is wrong.
+// each wrong line.
 //
 // The first line has the names of the fields; from.city is the field city of the object from.
-// A comma, a semicolon or a tab separates, or the character that a line such as sep=; before
-// the names has. kindOf returns the kind of the values at a path: a string, a number, true, or
-// 0 if it is not known. A column of an unknown kind is text unless all of its values are
+// The separator is a comma, a semicolon, a tab, or the character in a line such as sep=; before
+// the names. kindOf returns the kind of the values at a path: a string, a number, true, or
+// 0 for an unknown kind. A column of an unknown kind is text unless all of its values are
 // numbers, or all are true or false. An empty value is a missing field.
-func CSV(name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string)) (items []*Item) {
+func CSV(
+	name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string),
+) (items []*Item) {
 	t := readTable(text, wrong)
-	paths, kinds := make([][]string, len(t.header)), make([]jsontext.Kind, len(t.header))
-	for i, name := range t.header {
-		name = strings.TrimSpace(name)
-		paths[i] = strings.Split(name, ".")
-		if strings.ContainsFunc(name, unicode.IsControl) {
-			wrong(t.at, fmt.Sprintf("column %d: %q has a line break or another control character", i+1, name))
+	var paths [][]string
+	var kinds []jsontext.Kind
+	for i, field := range t.header {
+		field = strings.TrimSpace(field)
+		if strings.ContainsFunc(field, unicode.IsControl) {
+			wrong(t.at, fmt.Sprintf("column %d: %q has a line break or another control character", i+1, field))
 			return nil
 		}
-		if slices.Contains(paths[i], "") || len(paths[i]) > 16 || slices.ContainsFunc(paths[:i], func(p []string) bool {
-			n := min(len(p), len(paths[i])) // one is in the other, or it is the other
-			return slices.Equal(p[:n], paths[i][:n])
-		}) {
-			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, or another column has it", i+1, name))
+		path := strings.Split(field, ".")
+		if slices.Contains(path, "") || len(path) > 16 || overlaps(path, paths) {
+			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, "+
+				"or another column has it", i+1, field))
 			return nil
 		}
-		kinds[i] = kindOf(paths[i])
-		if kinds[i] == 0 {
-			kinds[i] = t.kind(i)
-		}
+		paths = append(paths, path)
+		kinds = append(kinds, cmp.Or(kindOf(path), t.kind(i)))
 	}
 	for n, row := range t.rows {
 		value := jsontext.Value("{}")
@@ -64,7 +63,16 @@ func CSV(name string, text []byte, kindOf func(path []string) jsontext.Kind, wro
 	return items
 }
 
-// kind returns the kind of the values of a column as far as their text shows it.
+// overlaps reports whether a path is equal to one of others, or the start of one, or has one as
+// its start.
+func overlaps(path []string, others [][]string) bool {
+	return slices.ContainsFunc(others, func(other []string) bool {
+		n := min(len(path), len(other))
+		return slices.Equal(path[:n], other[:n])
+	})
+}
+
+// kind returns the kind of the values of a column according to their text.
 func (t *table) kind(column int) jsontext.Kind {
 	all := func(match *regexp.Regexp) bool {
 		return !slices.ContainsFunc(t.rows, func(row []string) bool {
@@ -80,7 +88,7 @@ func (t *table) kind(column int) jsontext.Kind {
 	return '"'
 }
 
-// cellValue returns the value of a cell: a string if its text is not of the kind.
+// cellValue returns the value of a cell: a string if the text does not have the kind.
 func cellValue(cell string, kind jsontext.Kind) jsontext.Value {
 	if m := anyNumber.FindStringSubmatch(cell); m != nil && kind == '0' {
 		return jsontext.Value(m[1] + m[2])
@@ -94,17 +102,17 @@ func cellValue(cell string, kind jsontext.Kind) jsontext.Value {
 // anyNumber matches numbers of JSON, also with leading zeros.
 var anyNumber = regexp.MustCompile(`^(-?)0*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$`)
 
-// A table is the text of a CSV file in cells.
+// A table has the cells of a CSV file.
 type table struct {
 	header []string
 	at     int // the line of header
 	rows   [][]string
-	lines  []int // of rows
+	lines  []int // the lines of rows
 }
 
-// readTable reads a CSV text. It calls wrong for each line that is wrong.
+// readTable reads a CSV text and calls wrong for each wrong line.
 func readTable(text []byte, wrong func(line int, detail string)) (t table) {
-	text = withLineFeeds(withoutMark(text))
+	text = withLineFeeds(bytes.TrimPrefix(text, []byte("\ufeff")))
 	first, _, _ := bytes.Cut(unquoted(text), []byte("\n"))
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord = -1
@@ -118,7 +126,7 @@ func readTable(text []byte, wrong func(line int, detail string)) (t table) {
 	for {
 		row, err := r.Read()
 		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
-			wrong(syntax.StartLine, syntax.Err.Error()) // a quote that is not closed takes the rest of the file
+			wrong(syntax.StartLine, syntax.Err.Error()) // an open quote extends to the end of the file
 			return t
 		}
 		if err == io.EOF {
@@ -130,23 +138,25 @@ func readTable(text []byte, wrong func(line int, detail string)) (t table) {
 			wrong(line, "this is not UTF-8: save the file as CSV UTF-8")
 		case t.header == nil:
 			t.header, t.at = row, line
-		case strings.Join(row, "") == "": // what a spreadsheet leaves of a deleted row
+		case strings.Join(row, "") == "": // a spreadsheet leaves such a row after a deletion
 		case len(row) != len(t.header):
-			wrong(line, fmt.Sprintf("%s; the header has %s", spell.Count(len(row), "value"), spell.Count(len(t.header), "name")))
+			values, names := spell.Count(len(row), "value"), spell.Count(len(t.header), "name")
+			wrong(line, fmt.Sprintf("%s; the header has %s", values, names))
 		default:
-			t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+			t.rows = append(t.rows, row)
+			t.lines = append(t.lines, line)
 		}
 	}
 }
 
-// unquoted returns text without what is in quotation marks.
+// unquoted returns text without its quoted parts.
 func unquoted(text []byte) []byte { return regexp.MustCompile(`"[^"]*"`).ReplaceAll(text, nil) }
 
-// separatorLine matches a first line of Excel that names the separator.
+// separatorLine matches a first line with the separator, as Excel writes it.
 var separatorLine = regexp.MustCompile("^(?i)\"?sep=([\t !#-/:-@[-`{-~])\"?\r?(?:\n|$)")
 
-// withLineFeeds returns text with the line ends of Unix in place of a carriage return
-// alone, with which Excel on a Mac ends lines. A quoted value keeps its own.
+// withLineFeeds returns text with a line feed for each lone carriage return, with which Excel on
+// a Mac ends lines. Quoted values stay as they are.
 func withLineFeeds(text []byte) []byte {
 	text = bytes.Clone(text)
 	quoted := false
@@ -159,8 +169,8 @@ func withLineFeeds(text []byte) []byte {
 	return text
 }
 
-// number matches numbers that every client reads exactly. Those with leading zeros are
-// codes, not numbers.
+// number matches numbers that every client reads exactly. Digits after a leading zero are a
+// code, not a number.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$`)
 
 var boolean = regexp.MustCompile(`^(?i:true|false)$`)

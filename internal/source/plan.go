@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
@@ -14,16 +13,17 @@ import (
 // A Part is a transaction that fits one request.
 type Part struct {
 	operations []*operation
-	made       [][]byte // make the collections of earlier parts
-	size       int64    // of the operations, in bytes
+	made       [][]byte // operations that make the collections of earlier parts
+	size       int64    // size of the operations in bytes
 }
 
-// An operation is one for an item or, if list is set, for all records of a new collection.
+// An operation writes an item or, if list is set, all records of a new collection.
 type operation struct {
-	head  []byte // what is before the value
+	head  []byte // the text before the value
 	value []byte
-	sets  bool // a top-level field
+	sets  bool // the operation sets a top-level field
 	list  bool
+	part  *Part // the part of a list
 	items []*Item
 }
 
@@ -44,7 +44,7 @@ func (o *operation) text() []byte {
 	return slices.Concat(o.head, o.value, []byte("}"))
 }
 
-// add adds an item, whose value takes the place of a value unless o is a list.
+// add adds an item. An operation that is not a list has one item.
 func (o *operation) add(i *Item) {
 	if len(o.items) > 0 {
 		o.value = append(o.value, ',')
@@ -53,8 +53,8 @@ func (o *operation) add(i *Item) {
 	o.items = append(o.items, i)
 }
 
-// Transaction returns the operations. As a trial they do to the database without the earlier
-// parts what they do after these.
+// Transaction returns the operations. A trial starts with the collections of the earlier parts,
+// so that the database without these parts accepts the operations.
 func (p *Part) Transaction(trial bool) []byte {
 	var texts [][]byte
 	if trial {
@@ -66,37 +66,40 @@ func (p *Part) Transaction(trial bool) []byte {
 	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
 }
 
-// Sets reports whether the part sets a top-level field, whatever was written there since the
-// plan was made.
+// Sets reports whether the part sets a top-level field. Such a part overwrites what others have
+// written there since the plan was made.
 func (p *Part) Sets() bool {
 	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.sets })
 }
 
-// Find returns the item that a pointer into the transaction leads to, and the pointer into it.
+// Find returns the item at a pointer into the transaction, and the rest of the pointer.
 func (p *Part) Find(trial bool, pointer string) (*Item, string) {
 	tokens := rawjson.SplitPointer(pointer)
-	next := func() int {
-		if len(tokens) == 0 {
-			return 0
-		}
-		n, _ := strconv.Atoi(tokens[0])
-		tokens = tokens[1:]
-		return n
-	}
-	n := next()
+	n := index(tokens, 0)
 	if trial {
 		n -= len(p.made)
 	}
 	o := p.operations[max(0, min(n, len(p.operations)-1))]
-	next() // "record" or "value"
+	before := 2 // the index of the operation, and "record" or "value"
 	at := 0
 	if o.list {
-		at = next()
+		at = index(tokens, before)
+		before++
 	}
-	return o.items[max(0, min(at, len(o.items)-1))], rawjson.Pointer(tokens...)
+	inside := tokens[min(before, len(tokens)):]
+	return o.items[min(at, len(o.items)-1)], rawjson.Pointer(inside...)
 }
 
-// Done notes that the items of the part are in the database.
+// index returns the token at n as an index, or 0.
+func index(tokens []string, n int) int {
+	if n >= len(tokens) {
+		return 0
+	}
+	i, _ := rawjson.Index(tokens[n])
+	return i
+}
+
+// Done marks the items of the part as stored.
 func (p *Part) Done() {
 	for _, o := range p.operations {
 		for _, i := range o.items {
@@ -106,80 +109,116 @@ func (p *Part) Done() {
 }
 
 // Plan divides items into parts of at most most bytes and operations, and sets their
-// outcomes. wrong is called for items that cannot be imported. A collection without records
-// is set as a whole, in which records keep their ids.
-func Plan(s *database.Snapshot, items []*Item, replace bool, most int64, operations int, wrong func(i *Item, detail string)) (parts []*Part) {
-	type record struct{ field, id string }
-	seen := make(map[record]bool)
-	type list struct {
-		*operation
-		part int
-	}
-	lists := make(map[string]list) // the operations that make collections
-	var made [][]byte              // these, without records
+// outcomes. Plan calls wrong for items that cannot be imported. Records of a collection without
+// records keep their ids: Plan sets such a collection as a whole.
+func Plan(
+	s *database.Snapshot, items []*Item, replace bool, most int64, operations int, wrong func(i *Item, detail string),
+) []*Part {
+	p := planner{snapshot: s, replace: replace, maxSize: most, maxOperations: operations, wrong: wrong}
+	p.seen = make(map[[2]string]bool)
+	p.lists = make(map[string]*operation)
 	for _, i := range items {
-		name := i.Field
-		kind, exists := s.Kind(name)
-		old, _ := s.Value(name)
-		if exists && (kind == storage.Array) != i.isList() {
-			sides := map[bool]string{true: "here, and not in the database", false: "in the database, and not here"}
-			wrong(i, fmt.Sprintf("%s is a list of records %s", name, sides[i.isList()]))
-			continue
+		i.Outcome = ""
+		old := p.compare(i)
+		if i.Outcome == "added" || i.Outcome == "replaced" {
+			p.add(i, old)
 		}
-		member := s.IDMember(name)
-		id, hasID := storage.ID(i.Value, member)
-		if hasID && !i.Whole {
-			if seen[record{name, id}] {
-				wrong(i, fmt.Sprintf("another record has the %s %s, too", member, rawjson.Shorten(id)))
-				continue
-			}
-			seen[record{name, id}] = true
-			if r, err := s.Get(name, id); err == nil {
-				old = r.Value
-			}
-		}
-		if i.Whole && i.isList() && exists || old != nil && rawjson.Equal(old, i.Value) {
-			i.Outcome = "equal"
-			continue
-		}
-		if old != nil && !replace {
-			i.Outcome = "kept as before (see --replace)"
-			continue
-		}
-		i.Outcome = "added"
-		if old != nil {
-			i.Outcome = "replaced"
-		}
-		var o *operation
-		n, grown := len(parts)-1, int64(len(i.Value))+1
-		l, isMade := lists[name]
-		switch {
-		case i.Whole:
-			o = newOperation("set", i, "", "value")
-		case old != nil:
-			o = newOperation("replace", i, id, "record")
-		case isMade && l.part == n && parts[n].size+grown <= most:
-			o = l.operation
-		case isMade || s.Len(name) > 0:
-			o = newOperation("create", i, "", "record")
-		default:
-			o = newOperation("set", i, "", "value")
-			o.list = true
-		}
-		if o != l.operation {
-			grown += int64(len(o.head)) + 4
-			if n < 0 || parts[n].size+grown > most || len(parts[n].made)+len(parts[n].operations) == operations {
-				n++
-				parts = append(parts, &Part{made: slices.Clone(made), size: int64(len(bytes.Join(made, []byte(",")))) + 2})
-			}
-			parts[n].operations = append(parts[n].operations, o)
-		}
-		if o.list && o != l.operation {
-			lists[name] = list{o, n}
-			made = append(made, o.text())
-		}
-		o.add(i)
-		parts[n].size += grown
 	}
-	return parts
+	return p.parts
+}
+
+// A planner is the state of Plan.
+type planner struct {
+	snapshot      *database.Snapshot
+	replace       bool
+	maxSize       int64
+	maxOperations int
+	wrong         func(i *Item, detail string)
+
+	seen  map[[2]string]bool    // collections and ids of earlier items
+	lists map[string]*operation // the latest operation that makes a collection
+	made  [][]byte              // these operations, without records
+	parts []*Part
+}
+
+// compare sets the outcome of an item and returns the value that the database has for it. The
+// outcome of a wrong item stays empty.
+func (p *planner) compare(i *Item) (old []byte) {
+	kind, exists := p.snapshot.Kind(i.Field)
+	if exists && (kind == storage.Array) != i.isList() {
+		side := "in the database, and not here"
+		if i.isList() {
+			side = "here, and not in the database"
+		}
+		p.wrong(i, fmt.Sprintf("%s is a list of records %s", i.Field, side))
+		return nil
+	}
+	if i.Whole {
+		old, _ = p.snapshot.Value(i.Field)
+	} else {
+		member := p.snapshot.IDMember(i.Field)
+		id, hasID := storage.ID(i.Value, member)
+		element := [2]string{i.Field, id}
+		if hasID && p.seen[element] {
+			p.wrong(i, fmt.Sprintf("another record has the %s %s, too", member, rawjson.Shorten(id)))
+			return nil
+		}
+		p.seen[element] = hasID
+		if r, err := p.snapshot.Get(i.Field, id); hasID && err == nil {
+			old = r.Value
+		}
+	}
+	switch {
+	case i.Whole && i.isList() && exists, old != nil && rawjson.Equal(old, i.Value):
+		i.Outcome = "equal"
+	case old == nil:
+		i.Outcome = "added"
+	case p.replace:
+		i.Outcome = "replaced"
+	default:
+		i.Outcome = "kept as before (see --replace)"
+	}
+	return old
+}
+
+// add adds an item, whose value replaces old if the database has one, to a part.
+func (p *planner) add(i *Item, old []byte) {
+	grown := int64(len(i.Value)) + 1
+	list := p.lists[i.Field]
+	var last *Part
+	if len(p.parts) > 0 {
+		last = p.parts[len(p.parts)-1]
+	}
+	if list != nil && list.part == last && last.size+grown <= p.maxSize {
+		list.add(i)
+		last.size += grown
+		return
+	}
+
+	var o *operation
+	switch {
+	case i.Whole:
+		o = newOperation("set", i, "", "value")
+	case old != nil:
+		id, _ := storage.ID(i.Value, p.snapshot.IDMember(i.Field))
+		o = newOperation("replace", i, id, "record")
+	case list != nil || p.snapshot.Len(i.Field) > 0:
+		o = newOperation("create", i, "", "record")
+	default:
+		o = newOperation("set", i, "", "value")
+		o.list = true
+	}
+	grown += int64(len(o.head)) + 4
+	if last == nil || last.size+grown > p.maxSize || len(last.made)+len(last.operations) == p.maxOperations {
+		last = &Part{made: slices.Clip(p.made), size: int64(len(bytes.Join(p.made, []byte(",")))) + 2}
+		p.parts = append(p.parts, last)
+	}
+	if o.list {
+		o.part = last
+		p.lists[i.Field] = o
+		p.made = append(p.made, o.text())
+	}
+	o.add(i)
+	last.operations = append(last.operations, o)
+	last.size += grown
 }
