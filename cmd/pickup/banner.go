@@ -29,7 +29,7 @@ type notice struct {
 	text  string
 }
 
-// note returns a notice that is no warning.
+// note returns a notice of the level info.
 func note(format string, args ...any) notice {
 	return notice{"Note", slog.LevelInfo, fmt.Sprintf(format, args...)}
 }
@@ -39,15 +39,15 @@ func warning(format string, args ...any) notice {
 	return notice{"Note", slog.LevelWarn, fmt.Sprintf(format, args...)}
 }
 
-// printBanner prints the file, the addresses and the notices. To a JSON log it writes records
-// of any level, because one of them may have the password.
+// printBanner prints the file, the addresses and the notices. A JSON log gets records of any
+// level, because a record may have the password.
 func (s *service) printBanner(ctx context.Context) error {
 	s.addNotices()
 	if s.Quiet {
 		s.notices = slices.DeleteFunc(s.notices, func(n notice) bool { return n.level < slog.LevelWarn })
 	}
 	if s.LogFormat != "json" {
-		io.WriteString(s.env.stderr, s.banner()) // there is nowhere to report its error
+		io.WriteString(s.env.stderr, s.banner()) // nowhere to report an error
 		return nil
 	}
 	log := func(level slog.Level, text string, args ...any) {
@@ -80,7 +80,7 @@ func (s *service) banner() string {
 	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, name := range snap.Names() {
 		switch kind, _ := snap.Kind(name); {
-		case name == "" || name == "_": // they have no URL
+		case name == "" || name == "_": // no URL
 		case kind == storage.Array:
 			fmt.Fprintf(t, "  %s\t%s\n", api+url.PathEscape(name), spell.Count(snap.Len(name), "record"))
 			first = cmp.Or(first, url.PathEscape(name))
@@ -111,8 +111,8 @@ func (s *service) banner() string {
 	return b.String()
 }
 
-// insteadOfPassword returns the end of a sentence about passwords: how to start without
-// one, which is possible on a loopback address.
+// insteadOfPassword returns the end of a sentence about passwords: how to start without a
+// password, on a loopback address.
 func (s *service) insteadOfPassword() string {
 	if !s.loopback {
 		return ""
@@ -166,7 +166,7 @@ func (s *service) addAccessNotices(add func(notice)) {
 	}
 }
 
-// url returns the base URL of the service on this machine, "" until it listens.
+// url returns the base URL of the service on this machine, "" before the service listens.
 func (s *service) url() string {
 	if config.IsLocalhost(s.Host) && len(s.listeners) == 1 { // for example without IPv6
 		return s.urlAt(s.listeners[0].Addr().(*net.TCPAddr).IP.String())
@@ -183,13 +183,13 @@ func (s *service) urlAt(host string) string {
 	return s.Scheme() + "://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// networkURLs returns the URLs at which other machines may reach a service that
-// listens on all addresses. Those of a container are not known outside of it.
+// networkURLs returns the URLs at which other machines may reach a service on all addresses.
+// The addresses of a container are unknown outside.
 func (s *service) networkURLs() (all []string) {
 	if s.Host != "" && !net.ParseIP(s.Host).IsUnspecified() || s.env.container {
 		return nil
 	}
-	addresses, _ := net.InterfaceAddrs() // without them there is no note
+	addresses, _ := net.InterfaceAddrs() // after an error there is no note
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
 			all = append(all, s.urlAt(n.IP.String()))
@@ -198,7 +198,7 @@ func (s *service) networkURLs() (all []string) {
 	return all
 }
 
-// private returns the files and folders of the service that it does not serve.
+// private returns the files and folders that --static does not serve.
 func (s *service) private() []string {
 	files := []string{s.file}
 	if filestore.IsFolder(s.file) {

@@ -15,24 +15,24 @@ import (
 	"pickup/internal/spell"
 )
 
-// A change is a change of a record, of an object or of a whole collection, as
-// GET /_/changes reports it.
+// A change is a change of a record, of an object or of a whole collection, as in GET
+// /_/changes.
 type change struct {
 	Collection string          `json:"collection"`
 	ID         string          `json:"id,omitempty"`
 	Op         string          `json:"op"`
 	Before     json.RawMessage `json:"before,omitempty"`
 	After      json.RawMessage `json:"after,omitempty"`
-	Records    int             `json:"records,omitempty"` // of a large collection that was made or removed
+	Records    int             `json:"records,omitempty"` // of a large new or removed collection
 }
 
 // A changePrinter prints changes for people.
 type changePrinter struct {
-	w     *bufio.Writer // Flush returns its first error
+	w     *bufio.Writer // Flush returns the first error
 	color bool
 }
 
-// change prints a change as the lines that it removes and adds.
+// change prints a change as removed and added lines.
 func (p *changePrinter) change(ch change) {
 	title := strings.TrimSuffix(ch.Op+" "+ch.Collection+"/"+ch.ID, "/")
 	if ch.Records > 0 {
@@ -58,8 +58,8 @@ func (p *changePrinter) change(ch change) {
 	}
 }
 
-// fields yields the fields of an object, each as its name with a colon and its value. It
-// yields another value without a name.
+// fields yields the fields of an object, each as the name with a colon, and the value. fields
+// yields any other value without a name.
 func fields(value []byte) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		if len(value) > 0 && value[0] != '{' {
@@ -85,7 +85,7 @@ func (p *changePrinter) line(color, text string) {
 // An eventPrinter prints the events of GET /_/changes.
 type eventPrinter struct {
 	changePrinter
-	following bool // a reset means that changes are missing
+	following bool // a reset means missing changes
 }
 
 // printJSON prints an event as one object on a line.

@@ -21,9 +21,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// A checkCommand prints everything that is wrong with a file: JSON that does not
-// parse, elements that no URL reaches, and broken rules of its schema. It changes
-// nothing and may run while a server has the file.
+// A checkCommand prints everything that is wrong with a file: broken JSON, elements without a
+// URL, and broken rules of the schema. The command changes nothing and may run while a server
+// has the file.
 type checkCommand struct {
 	config.FileArgument
 	config.IDConvention
@@ -75,7 +75,7 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	if len(found) > 0 {
 		in := spell.Printable(found[0].File) + ": "
 		if slices.ContainsFunc(found, func(f lint.Finding) bool { return f.File != found[0].File }) {
-			in = "" // each line has its file
+			in = "" // each line names a file
 		}
 		say("%s%s", in, spell.Count(len(found), "fault"))
 		return errReported
@@ -84,8 +84,8 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// check returns the findings in the database at path in the order of their places.
-// unchecked says why there are no rules to check.
+// check returns the findings in the database at path, ordered by place. unchecked says why
+// there are no rules to check.
 func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
 	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
 	if err != nil {

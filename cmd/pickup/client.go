@@ -22,21 +22,22 @@ import (
 // A client sends the requests of a command to a server.
 type client struct {
 	http   http.Client
-	server *url.URL // with the user and the password, if there is one
+	server *url.URL // with the user and the password, if known
 
-	prefix    string // prefix of the paths of the API, such as /api, but not of those below /_/
+	prefix    string // prefix of the paths of the API, such as /api, except those below /_/
 	maxBody   int64  // maximum size of a request body in bytes
 	relations []database.Relation
 }
 
-// localClient returns a client of a server on this machine. It uses no proxy, which might
-// respond for the server. It does not verify the certificate, which is for other names.
+// localClient returns a client of a server on this machine. The client uses no proxy, because a
+// proxy might respond for the server, and does not verify the certificate, which is for other
+// names.
 func localClient(server *url.URL) *client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	return &client{server: server, http: http.Client{Transport: transport}}
 }
 
-// A refusedError is an unsuccessful response: its problem details (RFC 9457) or else its
+// A refusedError is an unsuccessful response: the problem details (RFC 9457) or else the
 // status.
 type refusedError struct {
 	status int
@@ -49,8 +50,7 @@ func (e *refusedError) Error() string { return e.Detail }
 // A lostError is the loss of a connection: another attempt may succeed.
 type lostError struct{ error }
 
-// openOrAsk opens an existing file for writing, or returns a client of the server that has
-// the file.
+// openOrAsk opens an existing file for writing, or returns a client of the server of the file.
 func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Store, *client, error) {
 	store, inUse := openFile(ctx, e, path, filestore.Options{MustExist: true})
 	address := ""
@@ -83,7 +83,7 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 	return nil, c, nil
 }
 
-// send is like do, but returns the body of the response and its header.
+// send is like do, but returns the body and the header of the response.
 func (c *client) send(ctx context.Context, method, path string, body []byte, header ...string) ([]byte, http.Header, error) {
 	resp, err := c.do(ctx, method, path, body, header...)
 	if err != nil {
@@ -124,13 +124,13 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 		return nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
 	}
 	refused := &refusedError{status: resp.StatusCode}
-	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // an error leaves it empty
+	json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // after an error, refused stays empty
 	refused.Detail = cmp.Or(refused.Detail, resp.Status)
 	return nil, refused
 }
 
-// parseServer parses the URL of a server. It adds the user and the password of the variables
-// unless the URL has a password.
+// parseServer parses the URL of a server. Unless the URL has a password, parseServer adds the
+// user and the password of the variables.
 func parseServer(e *environment, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

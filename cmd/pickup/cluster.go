@@ -14,7 +14,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// connectTime is how long a startup waits for a cluster that does not respond.
+// connectTime is how long a startup waits for a response of the cluster.
 const connectTime = 30 * time.Second
 
 // connectCluster opens a database in a cluster, and waits until the cluster responds. The
@@ -80,7 +80,7 @@ func clusterError(err error, url string) error {
 	return err
 }
 
-// openDatabase opens a database in a cluster for a command that does not serve it.
+// openDatabase opens a database in a cluster for commands other than serve.
 func openDatabase(ctx context.Context, e *environment, url string, access config.ClusterAccess,
 	ids config.IDConvention) (*database.DB, *etcdstore.Store, error) {
 	store, err := connectCluster(ctx, e, url, access, etcdstore.Options{Log: e.log()}, false)

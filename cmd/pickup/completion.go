@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A completionCommand prints a script that completes command lines of pickup. The script runs
-// the command to get the candidates for a word.
+// A completionCommand prints a script for the completion of pickup's command lines. The script
+// runs the command to get the candidates for a word.
 type completionCommand struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
 	Words []string `arg:"" optional:"" help:"Print the completions of the last of these words; for the script."`
@@ -23,8 +23,8 @@ type completionCommand struct {
 //go:embed completion
 var completions embed.FS
 
-// run prints the script, or the candidates for the last word, each with its help after a tab.
-// The shell filters them by prefix.
+// run prints the script, or the candidates for the last word, each with a help text after a
+// tab. The shell filters candidates by prefix.
 func (c *completionCommand) run(_ context.Context, e *environment) error {
 	words, commands := c.Words, e.parsed.Model.Children
 	if len(words) == 0 {

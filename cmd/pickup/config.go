@@ -13,8 +13,8 @@ import (
 	"pickup/internal/config"
 )
 
-// A configCommand prints the settings in force as a pickup.toml, with the source of
-// each. It prints no secrets.
+// A configCommand prints the settings in force as a pickup.toml, with the source of each, and
+// without secrets.
 type configCommand struct {
 	config.Server
 }
@@ -47,7 +47,7 @@ func (c *configCommand) run(_ context.Context, e *environment) error {
 	return err
 }
 
-// printDatabase prints the database and its source.
+// printDatabase prints the path of the database and the source of the path.
 func (c *configCommand) printDatabase(b *strings.Builder, e *environment) {
 	source := ""
 	switch {
@@ -65,7 +65,7 @@ func (c *configCommand) printDatabase(b *strings.Builder, e *environment) {
 	printSetting(b, "db", db, source)
 }
 
-// printFlags prints the flags of serve and their sources.
+// printFlags prints each flag of serve with the source of the value.
 func (c *configCommand) printFlags(b *strings.Builder, e *environment, hasRules bool) {
 	for _, p := range e.parsed.Path {
 		if p.Flag != nil && !p.Resolved {
@@ -96,7 +96,7 @@ func printSetting(b *strings.Builder, name string, value any, source string) {
 	if list, ok := value.([]string); !ok || list != nil {
 		text, _ = json.Marshal(value) // a string, a number, a boolean or a list of strings
 	}
-	// The JSON of these types is TOML, except that TOML also escapes DEL.
+	// The JSON of these types is TOML, but TOML also escapes DEL.
 	_ = (*jsontext.Value)(&text).Format(jsontext.SpaceAfterComma(true))
 	setting := name + " = " + strings.ReplaceAll(string(text), "\x7f", `\u007f`)
 	fmt.Fprintf(b, "%-40s # %s\n", setting, cmp.Or(source, "default"))

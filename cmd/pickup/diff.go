@@ -39,7 +39,7 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 	}
 	changes, err := c.changes(ctx, path)
 	if err != nil {
-		return config.UsageError{Err: err} // 1 means that something differs
+		return config.UsageError{Err: err} // 1 means differences
 	}
 	w := bufio.NewWriter(e.stdout)
 	p := &changePrinter{w: w, color: isTerminal(e.stdout) && e.Getenv("NO_COLOR") == ""}
@@ -55,7 +55,7 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 		ch.After = json.RawMessage(after)
 		ch.Records = records
 		if c.JSON {
-			encoder.Encode(ch) // Flush returns its error
+			encoder.Encode(ch) // Flush returns the error
 		} else {
 			p.change(ch)
 		}

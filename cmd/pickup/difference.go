@@ -8,9 +8,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// difference returns changes from old contents to new ones. They are minimal, so that a file
-// keeps comments and layout. A collection is set as a whole if its order changes, or elements
-// without ids.
+// difference returns the smallest changes from old contents to new contents: a file keeps
+// comments and layout. A collection is set as a whole if the order changes, or an element
+// without an id.
 func difference(old, now []storage.Collection) (changes []storage.Change) {
 	before := database.NewSnapshot(old, database.Options{})
 	after := database.NewSnapshot(now, database.Options{})
@@ -20,7 +20,7 @@ func difference(old, now []storage.Collection) (changes []storage.Change) {
 		whole[ch.Collection] = whole[ch.Collection] || ch.ID == "" || storage.IsPositionKey(ch.ID)
 	}
 	for _, c := range now {
-		i := 0 // of the next record that was there before
+		i := 0 // index of the next old record
 		for r := range before.All(c.Name) {
 			if _, err := after.Get(c.Name, r.ID); err == nil {
 				whole[c.Name] = whole[c.Name] || c.Elements[i].Key != r.ID

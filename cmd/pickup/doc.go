@@ -21,11 +21,11 @@
 // file, 3 the file is in use by another server, 4 the file does not parse (with
 // check: 1).
 //
-// Begin with main.go, which runs a command and turns its error into an exit code, and serve.go,
-// which lists the steps of a start and what runs as long as the server. parse.go parses the
-// command line. A command is in the file of its name. It uses the settings, which are in
-// internal/config, and no other command, except that init runs schema and generate, and health
-// parses the command line of a serve. file.go, client.go, cluster.go and git.go have what several
-// commands do with a file, its server, a database in etcd and git. difference.go finds the changes
-// between two contents, and changes.go prints changes for people.
+// Begin with main.go, which runs a command and turns the error into an exit code, and serve.go,
+// which lists the steps of a start and the goroutines of the server. parse.go parses the command
+// line. Each command has a file, uses the settings in internal/config, and uses no other
+// command, except that init runs schema and generate, and health parses the command line of a
+// serve. file.go, client.go, cluster.go and git.go help several commands with a file, a server, a
+// database in etcd and git. difference.go finds the changes between two contents, and changes.go
+// prints changes for people.
 package main

@@ -13,7 +13,7 @@ import (
 	"pickup/internal/config"
 )
 
-// A command is what a node of the grammar runs.
+// A command is run by a node of the grammar.
 type command interface {
 	run(context.Context, *environment) error
 }
@@ -21,18 +21,18 @@ type command interface {
 // An environment holds the inputs and outputs of a command.
 type environment struct {
 	*config.Sources
-	container bool          // it is in a container
+	container bool          // the program runs in a container
 	parsed    *kong.Context // the command line
 	stdin     io.Reader
 	stdout    io.Writer // results
 	stderr    io.Writer // banner, logs and errors
 }
 
-// program returns the words that run the program in a shell. The command of the npm
-// package sets them where it is not in the PATH.
+// program returns the shell words to run the program. The npm package sets PICKUP_COMMAND if
+// pickup is not in the PATH.
 func (e *environment) program() string { return cmp.Or(e.Getenv("PICKUP_COMMAND"), "pickup") }
 
-// log returns the log of a command that does not serve.
+// log returns the log of a command other than serve.
 func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
 
 // inContainer reports whether the program runs in a container.
@@ -45,5 +45,5 @@ func inContainer(getenv func(string) string) bool {
 	return getenv("container") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
-// errReported is the error of a command that has printed what is wrong.
+// errReported is the error of a command that has printed the faults.
 var errReported = errors.New("faults were found")

@@ -19,7 +19,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// An exportCommand writes a database in a cluster, and its schema, to a file or a folder.
+// An exportCommand writes a database in a cluster, and the schema, to a file or a folder.
 type exportCommand struct {
 	Cluster string `arg:"" help:"The database to export, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	File    string `arg:"" optional:"" help:"The JSON file to write, or a folder, as in data/, which gets a file for each collection; in existing ones only the differences are changed. Without it: standard output."`
@@ -43,7 +43,7 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 	return c.write(ctx, e, b, store.IDMember)
 }
 
-// write changes what differs in the file, and writes the schema next to the file, or to the
+// write applies the differences to the file, and writes the schema next to the file, or to the
 // path in "$schema". In a folder, files without data in the cluster stay. idMember returns the
 // field with the ids of a collection.
 func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
@@ -96,8 +96,8 @@ func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Bat
 	return writeRules(e, rules, b.Rules)
 }
 
-// contents returns the contents for the file, in which "$schema" names the file of the rules.
-// The schema of a folder has a fixed name and is not named.
+// contents returns the contents for the file, with the file of the rules as "$schema". The
+// schema of a folder has a fixed name and is not named.
 func (c *exportCommand) contents(b storage.Batch, rules string) []storage.Collection {
 	contents := slices.Clone(b.Contents)
 	i := slices.IndexFunc(contents, func(c storage.Collection) bool { return c.Name == "$schema" })
@@ -113,8 +113,8 @@ func (c *exportCommand) contents(b storage.Batch, rules string) []storage.Collec
 	return contents
 }
 
-// writeRules writes the rules to a file. It does nothing if the rules are empty or already in
-// the file.
+// writeRules writes the rules to a file. writeRules does nothing if the rules are empty or
+// already in the file.
 func writeRules(e *environment, file string, rules []byte) error {
 	if len(rules) == 0 {
 		return nil

@@ -32,8 +32,7 @@ func isNew(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
-// openFile opens the store of the file at path. The errors suggest what the user probably
-// meant.
+// openFile opens the store of the file at path. The errors suggest a correction.
 func openFile(ctx context.Context, e *environment, path string, o filestore.Options) (*filestore.Store, error) {
 	o.InContainer = e.container
 	o.Private = append(o.Private, e.File.Name)
@@ -69,7 +68,7 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 	return nil, err
 }
 
-// openRuled opens the database of the store of path with the schema that it declares.
+// openRuled opens the database of the store of path with the declared schema.
 func openRuled(ctx context.Context, path string, store *filestore.Store, ids config.IDConvention) (*database.DB, error) {
 	rules, err := lint.LoadSchema(path, lint.Declared(store))
 	if err != nil {
@@ -100,14 +99,14 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// isFolderName reports whether nothing is at path, and the name is one of a folder.
+// isFolderName reports whether nothing exists at path, and the name has no extension.
 func isFolderName(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == ""
 }
 
-// missingFolder returns the error of a folder that does not exist. It names a file that was
-// probably meant.
+// missingFolder returns the error of a folder that does not exist. The error suggests a file
+// with a similar name.
 func missingFolder(path string) error {
 	if near := spell.NearFile(path); near != "" {
 		return config.Usagef("%s does not exist; did you mean %s?", path, near)
@@ -115,10 +114,10 @@ func missingFolder(path string) error {
 	return config.Usagef("%s does not exist; to serve a folder, create it first: mkdir %s", path, shellFile(path))
 }
 
-// members returns the number of files in a directory that can be collections, and another
-// file that is not pickup's, or "".
+// members counts the files in a directory that can be collections, and returns the name of a
+// file of other programs, or "".
 func members(dir string) (n int, other string) {
-	entries, _ := os.ReadDir(dir) // that it cannot be read is found out later
+	entries, _ := os.ReadDir(dir) // later steps report the error
 	for _, e := range entries {
 		if filestore.MemberOf(e.Name()) != "" && isFile(filepath.Join(dir, e.Name())) {
 			n++
@@ -129,8 +128,8 @@ func members(dir string) (n int, other string) {
 	return n, other
 }
 
-// database returns the path of the database. If PICKUP_DB names a file that is missing, as
-// the image does, it is the folder that has the files of its collections.
+// database returns the path of the database. If the file in PICKUP_DB is missing, as it may be
+// in the image, database returns the folder with the files of the collections.
 func (e *environment) database(f config.FileArgument) string {
 	path := f.Path(e.Sources)
 	if f.File == "" && path == e.Getenv("PICKUP_DB") && filepath.Ext(path) != "" && hasMembers(path) {
@@ -147,7 +146,7 @@ func hasMembers(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) && n > 0 && checkFolder(dir) == nil
 }
 
-// folderOf returns the folder that has the database.
+// folderOf returns the folder of the database.
 func folderOf(path string) string {
 	path = realPath(path)
 	if !filestore.IsFolder(path) {
@@ -166,7 +165,7 @@ func parseText(member, name string, text []byte, before *document.Document) (*do
 	return document.ParseMember(member, name, text, nil, before)
 }
 
-// realPath returns the absolute path of a file, which need not exist, without links.
+// realPath returns the absolute path of a file without links. The file need not exist.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -200,10 +199,10 @@ func checkSource(file string) error {
 }
 
 // initial returns the text of a new database, with the empty collections of the schema next to
-// the file. Without a schema it is {}.
+// the file. Without a schema the text is {}.
 func initial(path string) []byte {
 	rules, err := lint.LoadSchema(path, "")
-	if err != nil || rules == nil { // the service warns about a schema that cannot be used
+	if err != nil || rules == nil { // the service warns about the schema
 		return []byte("{}\n")
 	}
 	file, _ := lint.SchemaPath(path, "")
@@ -224,7 +223,7 @@ func reference(file string) string {
 	return "./" + (&url.URL{Path: filepath.Base(file)}).EscapedPath()
 }
 
-// plainWord matches words that a shell leaves as they are.
+// plainWord matches words without a special meaning in shells.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+-]+$`)
 
 // shellWord returns s as one word of a POSIX shell, or of the shells of Windows.
@@ -238,7 +237,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// windowsWord returns s as one word of cmd and PowerShell, which both have double quotes.
+// windowsWord returns s as one word of cmd and PowerShell; both have double quotes.
 func windowsWord(s string) string {
 	if plainWord.MatchString(strings.ReplaceAll(s, `\`, "/")) {
 		return s
@@ -246,7 +245,7 @@ func windowsWord(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`
 }
 
-// shellFile returns the path of a file as an argument that is not a flag.
+// shellFile returns the path of a file as an argument, not a flag.
 func shellFile(path string) string {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
@@ -254,7 +253,7 @@ func shellFile(path string) string {
 	return shellWord(path)
 }
 
-// appendLine appends a line to a text file, which may not exist.
+// appendLine appends a line to a text file, and creates a missing file.
 func appendLine(name, line string) error {
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

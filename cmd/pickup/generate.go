@@ -55,8 +55,8 @@ func (c *generateCommand) run(ctx context.Context, e *environment) error {
 	return c.add(ctx, e, path, counts)
 }
 
-// add adds records to the file, or asks the server of the file to add them. Without counts, it
-// adds 50 to each collection.
+// add adds records to the file, or asks the server of the file to add them. Without counts, add
+// adds 50 records to each collection.
 func (c *generateCommand) add(ctx context.Context, e *environment, path string, counts []fake.Count) error {
 	store, server, err := openOrAsk(ctx, e, path)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 	return fake.Order(counts, snap.Relations(1000)), made, err
 }
 
-// generate asks the server to add records, and adds their ids to made.
+// generate asks the server to add records, and adds the ids to made.
 func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) error {
 	collections := make(map[string]int)
 	for _, n := range counts {

@@ -16,7 +16,7 @@ import (
 	"pickup/internal/lint"
 )
 
-// This file has the queries to git and its settings.
+// This file has the queries to git and the settings of git.
 
 // git runs git in a directory and returns its output. No hook of the repository runs.
 // The error has the message of git, and the exit code in an exec.ExitError.
@@ -41,8 +41,9 @@ func ignorePattern(path string) string {
 	return "." + filepath.Base(realPath(path)) + ".*"
 }
 
-// unignored returns the root of the git repository that has the database at path and does not
-// ignore the files next to it. It returns "" otherwise, and if git is not installed.
+// unignored returns the root of the git repository of the database at path, if the repository
+// does not ignore the files next to the database. Otherwise, and without git, unignored returns
+// "".
 func unignored(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -66,11 +67,11 @@ func repository(ctx context.Context, path string) string {
 	return filepath.FromSlash(strings.TrimSpace(string(out)))
 }
 
-// busyFor is the maximum age of a lock of a running git. An older one is left from a crash.
+// busyFor is the maximum age of a lock of a running git. An older lock is left from a crash.
 const busyFor = 10 * time.Second
 
-// indexLocked returns a function that reports whether git is changing files of the
-// repository that has the file at path.
+// indexLocked returns a function that reports whether git is changing files of the repository
+// around path.
 func indexLocked(ctx context.Context, path string) func() bool {
 	out, err := git(ctx, folderOf(path), "rev-parse", "--git-path", "index.lock") // in another work tree, too
 	lock := strings.TrimSpace(string(out))
@@ -83,19 +84,19 @@ func indexLocked(ctx context.Context, path string) func() bool {
 	}
 }
 
-// gitAttribute returns the value of an attribute of a file: "unspecified" if it has none,
-// "" if git does not know.
+// gitAttribute returns the value of an attribute of a file: "unspecified" without a value, ""
+// if git does not know.
 func gitAttribute(ctx context.Context, path, name string) string {
 	out, _ := git(ctx, filepath.Dir(path), "check-attr", name, "--", filepath.Base(path))
 	text := strings.TrimSpace(string(out))
 	return text[strings.LastIndex(text, " ")+1:]
 }
 
-// hunkHeader matches the lines that name a record or a collection.
+// hunkHeader matches the lines with the name of a record or a collection.
 const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 
 // setUpGit makes git merge the database at path and its schema by record: with attributes in
-// the repository, which all clones share, and the command in the configuration of this clone.
+// the repository, for all clones, and the command in the configuration of this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
 	real := realPath(path)
 	root := repository(ctx, path)
@@ -153,12 +154,12 @@ func configureGit(ctx context.Context, e *environment, root, name, value string)
 	return err
 }
 
-// driverSetting is the setting of git that has the command of the merge driver.
+// driverSetting is the setting of git with the command of the merge driver.
 const driverSetting = "merge.pickup.driver"
 
-// mergeDriver returns the shell command that git runs to merge a file. If git cannot run
-// program, the command merges by lines: otherwise git would report a conflict, and leave ours
-// in the file without a marker, so that the next commit drops theirs.
+// mergeDriver returns the shell command for git to merge a file. If git cannot run program, the
+// command merges by lines: otherwise git would report a conflict, and leave ours in the file
+// without a marker, and the next commit would drop theirs.
 func mergeDriver(program string) string {
 	arguments := " merge --renumber --path %P --marker-size %L %O %A %B"
 	byLines := `echo %P": merged by lines, because git cannot run ` + program + `" >&2; ` +
@@ -172,7 +173,7 @@ func mergeDriver(program string) string {
 		program, arguments, byLines)
 }
 
-// wildcard matches what has a meaning in a pattern of git, or of file names.
+// wildcard matches special characters in patterns of git and of file names.
 var wildcard = regexp.MustCompile(`[][*?\\]`)
 
 // gitPattern returns the pattern of .gitattributes for a path in the repository. The

@@ -19,8 +19,8 @@ import (
 	"pickup/internal/config"
 )
 
-// A healthCommand requests /_/readyz of a running server. It is the health check of
-// the container image.
+// A healthCommand requests /_/readyz of a running server. The container image uses the command
+// as the health check.
 type healthCommand struct {
 	config.Address
 	config.Transport
@@ -54,7 +54,7 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 }
 
 // server returns the URL of the server: from flags, or else of the server in the same
-// container, or else of the server that has the database.
+// container, or else of the server of the database.
 func (c *healthCommand) server(ctx context.Context, e *environment) (string, error) {
 	if slices.ContainsFunc(e.parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved }) {
 		return c.Address.URL(c.Transport)
@@ -76,22 +76,23 @@ func (c *healthCommand) server(ctx context.Context, e *environment) (string, err
 }
 
 // serverInContainer returns the command and the settings of the server in this container: the
-// process with the same program and working directory. It returns nil outside of a container.
+// process with the same program and working directory. Outside of a container,
+// serverInContainer returns nil.
 func serverInContainer(ctx context.Context, e *environment) (*serveCommand, *environment) {
 	if !e.container {
 		return nil, nil
 	}
-	program, _ := os.Stat("/proc/self/exe") // without one there is no same file
+	program, _ := os.Stat("/proc/self/exe") // without a file there is no same file
 	here, _ := os.Stat(".")
 	processes, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, p := range processes {
 		exe, _ := os.Stat(p + "/exe")
 		dir, _ := os.Stat(p + "/cwd")
-		text, _ := os.ReadFile(p + "/cmdline") // arguments, each with a zero at its end
+		text, _ := os.ReadFile(p + "/cmdline") // arguments, each with a zero at the end
 		args := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 		of := &environment{Sources: &config.Sources{Getenv: e.Getenv}, container: true, stdout: io.Discard, stderr: io.Discard}
 		if len(text) == 0 || !os.SameFile(program, exe) || !os.SameFile(here, dir) {
-			continue // another program, another server, or one that has ended
+			continue // another program, another server, or an ended server
 		}
 		if command, err := parse(ctx, args[1:], of); err == nil {
 			if s, ok := command.(*serveCommand); ok {

@@ -15,7 +15,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A clusterImport copies a file and its schema into a cluster.
+// A clusterImport copies a file and the schema into a cluster.
 type clusterImport struct {
 	file, url string
 	replace   bool // an existing database
@@ -24,7 +24,7 @@ type clusterImport struct {
 }
 
 func (c *clusterImport) run(ctx context.Context, e *environment) error {
-	// The lock keeps servers away that could write meanwhile.
+	// The lock keeps servers from writing meanwhile.
 	file, err := openFile(ctx, e, c.file, filestore.Options{MustExist: true})
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *clusterImport) replaceAll(ctx context.Context, store storage.SharedStor
 		if string(now.Rules) == string(rules) && len(changes) == 0 {
 			return now.Rev, nil
 		}
-		if err := store.KeyBy(idMember); err != nil { // its servers would not find the records
+		if err := store.KeyBy(idMember); err != nil { // servers would not find the records
 			return 0, config.Usagef("%w; see --id-field", err)
 		}
 		rev, err := store.CommitRules(ctx, now.Rev, rules, idMember, changes)

@@ -30,8 +30,8 @@ import (
 	"pickup/internal/spell"
 )
 
-// An importCommand imports CSV, JSON or a HAR file into a database, or copies a file and
-// its schema into a cluster.
+// An importCommand imports CSV, JSON or a HAR file into a database, or copies a file and the
+// schema into a cluster.
 type importCommand struct {
 	Source  string   `arg:"" help:"The file to import: CSV, JSON, or a HAR file of a browser. For a database in etcd, a file to copy."`
 	Target  string   `arg:"" optional:"" help:"The JSON file to import into ($PICKUP_DB; db.json), or where to put a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
@@ -55,7 +55,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	return copy.run(ctx, e)
 }
 
-// A dataImport imports a source into a file, or asks the server that has it.
+// A dataImport imports a source into a file, or sends the source to the server of the file.
 type dataImport struct {
 	*importCommand
 	path      string // of the database
@@ -86,7 +86,7 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	if strings.EqualFold(filepath.Ext(c.Source), ".har") {
 		o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
 		if isNew(m.path) && e.File.Name == "" && m.IDField == "id" {
-			o.IDMember = "" // configure says which it is
+			o.IDMember = "" // configure writes the field that har.Read has found
 		}
 		if filestore.IsFolder(m.path) {
 			o.Refuses = func(name string) bool { return filestore.MemberOf(name+".json") == "" }
@@ -113,8 +113,8 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	return m.finish(e)
 }
 
-// create imports into a new file. It tries that in memory first, and leaves no file if the
-// import fails.
+// create imports into a new file. create tries the import in memory first, and leaves no file
+// if the import fails.
 func (m *dataImport) create(ctx context.Context, e *environment) error {
 	if isFolderName(m.path) {
 		return missingFolder(m.path)
@@ -132,7 +132,7 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return m.finish(e)
 	}
 	o.Ephemeral = false
-	_, missing := os.Stat(m.path) // only now: the trial takes time, in which a file may come
+	_, missing := os.Stat(m.path) // only now: a file may appear during the trial
 	store, err := openFile(ctx, e, m.path, o)
 	if err != nil {
 		return err
@@ -149,12 +149,12 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return err
 	}
 	if text, failed := os.ReadFile(m.path); failed == nil && bytes.Equal(text, left) {
-		return errors.Join(err, os.Remove(realPath(m.path))) // a link to it stays
+		return errors.Join(err, os.Remove(realPath(m.path))) // a link to the file stays
 	}
 	return err
 }
 
-// finish reports what was imported, or the faults, and writes the settings of a recording.
+// finish reports the imported items or the faults, and writes the settings of a recording.
 func (m *dataImport) finish(e *environment) error {
 	for _, f := range m.faults {
 		fmt.Fprintln(e.stdout, f)
@@ -173,8 +173,8 @@ func (m *dataImport) finish(e *environment) error {
 	return m.configure(e)
 }
 
-// configure writes what a server needs in addition to the records of a recording, or
-// prints it if there is a configuration file.
+// configure writes the settings for a recording or, if there is a configuration file, prints
+// the settings.
 func (m *dataImport) configure(e *environment) error {
 	var rules strings.Builder
 	encoder := json.NewEncoder(&rules)
@@ -208,7 +208,7 @@ func (m *dataImport) configure(e *environment) error {
 	return err
 }
 
-// write imports into the file, as one change, or tries it.
+// write imports into the file as one change, or tries the import.
 func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bool) error {
 	db, err := openRuled(ctx, m.path, store, m.IDConvention)
 	if err != nil {
@@ -240,11 +240,11 @@ func (m *dataImport) write(ctx context.Context, store *filestore.Store, trial bo
 // mostOperations is how many operations a server takes at once.
 const mostOperations = 10_000
 
-// mostReads is how often send reads the database because others change it.
+// mostReads is how often send reads the database after changes of others.
 const mostReads = 10
 
-// send asks the server that has the file. What it takes at once is one change. A part that sets
-// a field has the tag of the state that was read, so that nothing that others write is lost.
+// send sends the import to the server of the file, in as few changes as the limits of a request
+// allow. A part that sets a field has the tag of the last read, so no write of others is lost.
 func (m *dataImport) send(ctx context.Context, server *client) error {
 	var before []byte
 	tried := false
@@ -267,7 +267,7 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 			}
 		}
 		refused, ok := errors.AsType[*refusedError](err)
-		if ok && refused.mayPass(!bytes.Equal(text, before)) { // others write, too
+		if ok && refused.mayPass(!bytes.Equal(text, before)) { // others write
 			if reads >= mostReads {
 				err = fmt.Errorf("others change the database again and again: run the import again (%w)", err)
 				return m.incomplete(err)
@@ -284,8 +284,8 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 	}
 }
 
-// mayPass reports whether a transaction that was refused may pass after another plan. The state
-// that was read is changed if it is not the one of the plan before.
+// mayPass reports whether a refused transaction may pass after another plan. changed means that
+// the database has changed since the plan before.
 func (e *refusedError) mayPass(changed bool) bool {
 	if e.status == http.StatusPreconditionFailed {
 		return true
@@ -293,7 +293,7 @@ func (e *refusedError) mayPass(changed bool) bool {
 	return changed && (e.status == http.StatusConflict || e.status == http.StatusNotFound)
 }
 
-// incomplete returns err, which says so if a part was imported before.
+// incomplete returns err with the revisions of the parts imported before.
 func (m *dataImport) incomplete(err error) error {
 	if err == nil || m.revisions == nil {
 		return err
@@ -301,7 +301,7 @@ func (m *dataImport) incomplete(err error) error {
 	return fmt.Errorf("a part was imported (%s), the rest was not: %w", strings.Join(m.revisions, ", "), err)
 }
 
-// planFor plans the import into a database that a server has sent.
+// planFor plans the import into a database from a server.
 func (m *dataImport) planFor(server *client, text []byte) ([]*source.Part, error) {
 	d, err := document.Parse(m.path, text, nil)
 	if err != nil {
@@ -327,8 +327,8 @@ func (m *dataImport) tryParts(ctx context.Context, server *client, parts []*sour
 	return nil
 }
 
-// sendParts sends parts, planned for the state with the tag, and reports whether that was all.
-// A later part that sets a field needs the tag of the state after the earlier ones.
+// sendParts sends parts, planned for the state with the tag, and reports whether all are
+// stored. A later part that sets a field needs the tag of the state after the earlier ones.
 func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*source.Part, tag string) (complete bool, err error) {
 	for n, p := range parts {
 		header := []string{"Prefer", "return=minimal"}
@@ -348,7 +348,7 @@ func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*sou
 	return true, nil
 }
 
-// post sends a part, and notes the faults of its items.
+// post sends a part, and collects faults of items.
 func (m *dataImport) post(ctx context.Context, server *client, p *source.Part, trial bool, header ...string) (http.Header, error) {
 	_, answer, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), header...)
 	refused, ok := errors.AsType[*refusedError](err)
@@ -370,7 +370,7 @@ func (m *dataImport) wrong(i *source.Item, pointer, detail string) {
 	m.faults = append(m.faults, fmt.Sprintf("%s:%s: %s", m.Source, i.Place(m.text, pointer), detail))
 }
 
-// plan plans the import of what is not imported yet, in no parts if there are faults.
+// plan plans the import of the remaining items. If there are faults, parts is empty.
 func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (parts []*source.Part, err error) {
 	if m.items == nil {
 		err = m.read(s)
@@ -386,8 +386,8 @@ func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (par
 	return parts, err
 }
 
-// kindAt returns the kind of the values at a path of the records of a collection: the kind
-// that the rules allow, or a string if it is one in the database. Otherwise it returns 0.
+// kindAt returns the kind of the values at a path of the records of a collection: the kind in
+// the rules, or a string if the database has one. Otherwise kindAt returns 0.
 func kindAt(s *database.Snapshot, collection string, path []string) jsontext.Kind {
 	if kind := s.Schema().Member(collection).Scalar(path); kind != 0 {
 		return kind
@@ -429,7 +429,7 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 	return err
 }
 
-// report prints what has become of the items.
+// report prints the outcomes of the items.
 func (m *dataImport) report(w io.Writer) {
 	type line struct{ field, outcome string }
 	var lines []line

@@ -17,8 +17,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// An initCommand creates a database, a schema and a line in .gitignore, unless they exist,
-// and sets up git. It overwrites nothing.
+// An initCommand creates a database, a schema and a line in .gitignore, unless they exist, and
+// sets up git. Existing files stay.
 type initCommand struct {
 	File   string `arg:"" optional:"" help:"The JSON file to create, or to infer a schema from ($PICKUP_DB; db.json)."`
 	Git    bool   `help:"Make git merge FILE and its schema by record, in this clone; each other clone needs it once."`
@@ -27,7 +27,7 @@ type initCommand struct {
 	config.IDConvention
 }
 
-// The database and the schema that init makes from nothing.
+// The database and the schema of a new project.
 var (
 	//go:embed starter/db.json
 	starterData []byte
@@ -72,7 +72,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// create creates the database, unless it exists, its schema and the line in .gitignore.
+// create creates the schema, the line in .gitignore and, if created is set, the database.
 func (c *initCommand) create(ctx context.Context, e *environment, path string, created bool) error {
 	rules, err := lint.LoadSchema(path, "")
 	if err != nil {
@@ -116,8 +116,8 @@ func (c *initCommand) create(ctx context.Context, e *environment, path string, c
 	return nil
 }
 
-// createDatabase creates a database with the collections of the schema next to it. Without a
-// schema, it creates a few records and a schema for them.
+// createDatabase creates a database with the collections of an existing schema. Without a
+// schema, createDatabase writes a few records and a schema.
 func createDatabase(ctx context.Context, e *environment, path string, rules *schema.Schema) error {
 	text, file := initial(path), ""
 	if rules == nil {
@@ -136,7 +136,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 		return errors.New(strings.Join(store.Warnings(), "; "))
 	}
 	if !bytes.Equal(written, text) {
-		return nil // the store has recovered a file that a crash left aside
+		return nil // the store has recovered a file after a crash
 	}
 	fmt.Fprintf(e.stdout, "%s: created\n", path)
 	if rules != nil {

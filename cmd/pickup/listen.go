@@ -11,14 +11,14 @@ import (
 	"pickup/internal/config"
 )
 
-// localAddresses lists the addresses of localhost. Some clients try only the first one that
-// their resolver returns.
+// localAddresses lists the addresses of localhost. Some clients try only the first address of
+// localhost.
 var localAddresses = []string{"127.0.0.1", "::1"}
 
 // portAttempts is how many free ports are tried for both addresses of localhost.
 const portAttempts = 100
 
-// listen opens the addresses of host at a port, all or none. Port 0 is a free one.
+// listen opens the addresses of host at a port, all or none. Port 0 means a free port.
 func listen(host string, port int) ([]net.Listener, error) {
 	hosts := []string{host}
 	attempts := 1
@@ -40,8 +40,8 @@ func listen(host string, port int) ([]net.Listener, error) {
 	}
 }
 
-// listenOnAll opens the hosts that this machine has, all at one port. With an error it returns
-// the address that failed.
+// listenOnAll opens the hosts of this machine, all at one port. If an address fails,
+// listenOnAll also returns this address.
 func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed string, err error) {
 	var missing error
 	for _, host := range hosts {
@@ -64,7 +64,7 @@ func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed str
 	return listeners, "", nil
 }
 
-// listenError returns the error of an address of host that cannot be opened.
+// listenError returns the error of a failed address of host.
 func listenError(host, address string, err error) error {
 	switch {
 	case errors.Is(err, addressInUse):
@@ -82,12 +82,12 @@ func listenError(host, address string, err error) error {
 
 func closeAll(listeners []net.Listener) {
 	for _, l := range listeners {
-		l.Close() // its error says that it was closed before
+		l.Close() // the only error is a second close
 	}
 }
 
-// limit returns listeners that together have at most n open connections. Others wait until
-// one is closed.
+// limit returns listeners with at most n open connections together. Further connections wait
+// for a close.
 func limit(listeners []net.Listener, n int) []net.Listener {
 	open := make(chan struct{}, n)
 	limited := make([]net.Listener, len(listeners))
@@ -104,8 +104,8 @@ type limitedListener struct {
 	once   sync.Once // closes closed
 }
 
-// Accept implements net.Listener. It accepts first, because the other listener must be able to
-// use the last place while nobody connects here.
+// Accept implements net.Listener. Accept takes a place only after a connection, because the
+// other listener must be able to use the last place.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// What an address may be refused with.
+// The errors of an address.
 const (
 	addressInUse = syscall.EADDRINUSE
 	notAllowed   = syscall.EACCES

@@ -2,7 +2,7 @@ package main
 
 import "golang.org/x/sys/windows"
 
-// What an address may be refused with. The constants of package syscall are not what Windows returns.
+// The errors of an address. Windows does not return the constants of package syscall.
 const (
 	addressInUse = windows.WSAEADDRINUSE
 	notAllowed   = windows.WSAEACCES

@@ -24,20 +24,20 @@ type logs struct {
 	log    *slog.Logger // writes each line at once
 	access *slog.Logger // buffers lines, unless a person watches
 	out    *zapcore.BufferedWriteSyncer
-	people bool // they are for people to read
+	people bool // for people to read
 }
 
-// flushSoon is the delay of a line for people that another program shows.
+// flushSoon is the delay of a line for people behind another program.
 const flushSoon = 200 * time.Millisecond
 
-// newLogs returns the logs that write to w. Unless the settings name a format, the logs are for
-// people on a terminal or if only this machine reaches the server, and otherwise JSON.
+// newLogs returns logs to w. Unless the settings name a format, the logs are for people on a
+// terminal or if only this machine reaches the server, and otherwise JSON.
 func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	var level slog.Level
-	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked it
-	// What is buffered is written each second: a request does not wait for its line.
+	level.UnmarshalText([]byte(s.LogLevel)) // the parser has checked the level
+	// The buffer is written each second: a request does not wait for the log.
 	out := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(forgiving{w}), Size: 64 << 10, FlushInterval: time.Second}
-	loopback, _ := config.OnlyLoopback(s.Host) // the start reports its error
+	loopback, _ := config.OnlyLoopback(s.Host) // readUsers reports the error
 	l := logs{out: out, people: s.LogFormat == "short" || s.LogFormat == "auto" && (terminal || loopback)}
 	if l.people {
 		l.log = slog.New(newTerminalHandler(unbuffered{out}, level, color))
@@ -58,8 +58,8 @@ func newLogs(w io.Writer, terminal, color bool, s *config.Settings) logs {
 	return l
 }
 
-// hasColor reports whether a log has colors: on a terminal, and where FORCE_COLOR promises one,
-// as programs do that show the output of several others.
+// hasColor reports whether a log has colors: on a terminal, or with FORCE_COLOR, which programs
+// set to show the output of several others in color.
 func hasColor(terminal bool, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" {
 		return false
@@ -82,7 +82,7 @@ func (f forgiving) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// unbuffered writes through a buffer at once, after what is buffered.
+// unbuffered writes through a buffer at once, after the buffered lines.
 type unbuffered struct{ *zapcore.BufferedWriteSyncer }
 
 func (u unbuffered) Write(line []byte) (int, error) {
@@ -90,14 +90,14 @@ func (u unbuffered) Write(line []byte) (int, error) {
 	return n, errors.Join(err, u.Sync())
 }
 
-// newTerminalHandler returns a handler that writes a log for people. Control characters
-// are replaced, so that a value cannot move the cursor.
+// newTerminalHandler returns a handler for people. The handler replaces control characters,
+// because a value must not move the cursor.
 func newTerminalHandler(w io.Writer, level slog.Level, color bool) slog.Handler {
 	o := &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: printableAttr}
 	return tint.NewTextHandler(w, o)
 }
 
-// printableAttr returns an attribute as a terminal shows it. The level INFO is left out.
+// printableAttr returns an attribute for a terminal. The level INFO is left out.
 func printableAttr(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo {
 		return slog.Attr{}
@@ -109,8 +109,8 @@ func printableAttr(_ []string, a slog.Attr) slog.Attr {
 	return slog.String(a.Key, strings.ReplaceAll(replaceControls(a.Value.String(), '?'), `\x1b`, `\033`))
 }
 
-// A requestHandler writes the records of an access log for people, each as a short line.
-// They have all their attributes when they are logged.
+// A requestHandler writes the records of an access log for people, each as a short line. The
+// logger of these records has no attributes.
 type requestHandler struct {
 	w     io.Writer
 	level slog.Level
@@ -161,7 +161,7 @@ const (
 	plain  = "\x1b[m"
 )
 
-// replaceControls returns text with control characters replaced, and bytes that are not UTF-8.
+// replaceControls returns text with control characters and invalid UTF-8 replaced.
 func replaceControls(text string, by rune) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

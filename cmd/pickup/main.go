@@ -17,21 +17,21 @@ import (
 
 func main() {
 	prepareConsole()
-	// The first signal stops the service in order. A second one has its default
-	// effect and stops it at once, but not within a second: a terminal sends Ctrl-C to
-	// each process, and npm, a parent of this one, then passes it on once more.
+	// The first signal stops the service in order. A second signal has the default effect, an
+	// immediate stop, but not within a second: a terminal sends Ctrl-C to each process, and
+	// npm, if npm is the parent, passes the signal on once more.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, restore) })
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// The exit codes. Scripts and supervisors rely on them.
+// The exit codes. Scripts and supervisors rely on these.
 const (
 	exitStopped = 0 // stopped as asked, nothing wrong
 	exitFaults  = 1 // check found faults, health found no ready server, or another failure
-	exitUsage   = 2 // wrong usage, or what was named is not a file
+	exitUsage   = 2 // wrong usage, or an argument is not a file
 	exitInUse   = 3 // another server holds the file
-	exitBroken  = 4 // the file does not parse and is not served; check finds a fault in it
+	exitBroken  = 4 // the file does not parse and is not served; check reports a fault
 )
 
 // run runs the command in args until it ends or ctx is done, and returns the exit code.

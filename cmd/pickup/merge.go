@@ -23,7 +23,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A mergeCommand merges two edits of a file, by record. git runs it as a merge driver.
+// A mergeCommand merges two edits of a file, by record. The command is a merge driver for git.
 type mergeCommand struct {
 	Base       string `arg:"" help:"The file that both edits began with."`
 	Ours       string `arg:"" help:"The file with one edit, to merge into."`
@@ -138,13 +138,13 @@ func (m *merge) snapshot(d *document.Document) *database.Snapshot {
 	return database.NewSnapshot(d.Contents(), m.options)
 }
 
-// newViolations returns the rules that the merged document breaks and neither side does.
+// newViolations returns broken rules of the merged document that neither side breaks.
 func (m *merge) newViolations(merged *document.Document) (found []string) {
 	known := make(map[string]bool)
 	for _, d := range []*document.Document{m.ours, m.theirs, merged} {
 		for _, v := range m.snapshot(d).Check() {
 			path := rawjson.SplitPointer(v.Pointer)
-			if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // its index differs from side to side
+			if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // the index differs from side to side
 				path[1] = v.Record.ID
 			}
 			text := strings.Join(path, "/") + ": " + v.Detail

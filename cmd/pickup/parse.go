@@ -17,8 +17,8 @@ import (
 	"pickup/internal/spell"
 )
 
-// A grammar describes the command line. The variable of a flag is its value if the
-// flag is not given; an empty variable counts as unset.
+// A grammar describes the command line. A variable has the value of a flag that is not given;
+// an empty variable counts as unset.
 type grammar struct {
 	Serve      serveCommand      `cmd:"" default:"withargs" help:"Serve a JSON file as a REST API. This is the default command."`
 	Init       initCommand       `cmd:"" help:"Create a file and its schema, or a schema for an existing file. Overwrites nothing."`
@@ -40,7 +40,7 @@ type grammar struct {
 	ConfigFile string `name:"config" short:"c" placeholder:"FILE" help:"Read settings from a TOML or JSON file ($PICKUP_CONFIG; pickup.toml or pickup.json)."`
 }
 
-// parse returns the command that args name, or nil after it has printed help.
+// parse returns the command in args, or nil after printing help.
 func parse(ctx context.Context, args []string, e *environment) (command, error) {
 	var g grammar
 	helped := false
@@ -83,7 +83,7 @@ func parse(ctx context.Context, args []string, e *environment) (command, error) 
 		return nil, err
 	}
 	selected := parsed.Selected()
-	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // they use no configuration file
+	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // without a configuration file
 		if err := cmp.Or(configErr, e.CheckNames()); err != nil {
 			return nil, err
 		}
@@ -118,8 +118,8 @@ func plainUsage(err error) error {
 	return config.Usagef("%s (see pickup %s --help)", config.Plain(err), command)
 }
 
-// checkFileName returns an error if word, an argument without a command, looks like
-// a mistyped command: one word that names no file.
+// checkFileName returns an error if word, an argument without a command, looks like a mistyped
+// command: one word, and no file has this name.
 func checkFileName(e *environment, word string, commands []*kong.Node) error {
 	if word == "" || strings.ContainsAny(word, `./\`) {
 		return nil
@@ -154,8 +154,8 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// The first screen lists every command and the flags that most people need; the end of the help
-// of serve follows its flags.
+// The first screen lists every command and the flags for most people; serveTail follows the
+// flags in the help of serve.
 var (
 	//go:embed help/first.txt
 	firstScreen string

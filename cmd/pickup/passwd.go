@@ -48,8 +48,8 @@ func (c *passwdCommand) run(_ context.Context, e *environment) error {
 	return err
 }
 
-// ask prompts twice for the password on a terminal. Otherwise it reads the first
-// line of standard input.
+// ask prompts twice for the password on a terminal. Otherwise ask reads the first line of
+// standard input.
 func (c *passwdCommand) ask(e *environment) (string, error) {
 	f, ok := e.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

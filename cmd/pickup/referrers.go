@@ -15,9 +15,9 @@ import (
 	"pickup/internal/spell"
 )
 
-// referrers returns the paths of the other files of the folder that can refer to records of
-// the merged file: the schema says so, or the file has, on the disk or in a commit, a field
-// whose name refers to them. It returns none if the file is a database of its own.
+// referrers returns the paths of the other files of the folder that can refer to records of the
+// merged file: by the schema, or by the name of a field on the disk or in a commit. For a file
+// outside of a folder, referrers returns nothing.
 func (m *merge) referrers(ctx context.Context) ([]string, error) {
 	collection, dir := m.theirs.Only(), filepath.Dir(m.path)
 	if collection == "" || checkFolder(dir) != nil {
@@ -67,8 +67,9 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 }
 
 // committedWith returns the names of the files directly in a directory that contain a text in
-// one of the latest commits of all branches. One of these is on the other side of the merge:
-// its files need not be on the disk. Outside of a repository it returns none.
+// any of the latest commits of all branches. The other side of the merge is among these
+// commits, with files that may not be on the disk. Outside of a repository, committedWith
+// returns nothing.
 func committedWith(ctx context.Context, dir, text string) (names []string, err error) {
 	const latest = "--count=100"
 	branches, err := git(ctx, ".", "for-each-ref", latest, "--sort=-committerdate", "--format=%(objectname)")
@@ -86,7 +87,7 @@ func committedWith(ctx context.Context, dir, text string) (names []string, err e
 	args := append([]string{"--literal-pathspecs", "grep", "-lzF", "--max-depth=0", "-e", text}, commits...)
 	out, err := git(ctx, ".", append(args, "--", dir)...)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-		return nil, nil // no file has it
+		return nil, nil // no file has the text
 	}
 	for _, found := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		_, path, _ := strings.Cut(found, ":") // after the commit

@@ -13,7 +13,7 @@ import (
 	"pickup/server/simulate"
 )
 
-// This file has the files that are reloaded when they change, except the schema.
+// This file loads the files that are reloaded after changes, except the schema.
 
 // readUsers reads the users, and finds out whether other machines can reach the service.
 func (s *service) readUsers(ctx context.Context) (err error) {
@@ -46,7 +46,7 @@ func (s *service) readCertificate(ctx context.Context) error {
 	return err
 }
 
-// readRoutes reads the routes and watches their file.
+// readRoutes reads and watches the file of routes.
 func (s *service) readRoutes(ctx context.Context) error {
 	file := s.Routing.Name(s.env.Sources)
 	if file == "" {

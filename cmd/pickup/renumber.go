@@ -34,10 +34,10 @@ func records(d *document.Document) map[recordName]jsontext.Value {
 	return all
 }
 
-// renumber gives each record that theirs has added under the same number as ours the next
-// number of its collection, also in the references that theirs has added or changed. In a
-// folder, git merges one file at a time: records that another file can refer to keep their
-// numbers, which is a conflict.
+// If both sides have added a record under the same number, renumber gives the record of theirs
+// the next number of the collection, also in references that theirs has added or changed. In a
+// folder, git merges one file at a time: if another file can refer to the record, the number
+// stays, and is a conflict.
 func (m *merge) renumber(ctx context.Context) error {
 	added, ids := m.addedByBoth()
 	if len(added) == 0 {
@@ -78,8 +78,8 @@ func (m *merge) renumber(ctx context.Context) error {
 	return nil
 }
 
-// addedByBoth returns the records that both sides have added under the same number, in the
-// order of theirs, and new numbers for them. Equal records are left out.
+// addedByBoth returns the different records that both sides have added under the same number,
+// in the order of theirs, and new numbers.
 func (m *merge) addedByBoth() (added []recordName, ids map[recordName]string) {
 	base := records(m.base)
 	ours := records(m.ours)
@@ -99,7 +99,7 @@ func (m *merge) addedByBoth() (added []recordName, ids map[recordName]string) {
 			if ours[r] == nil || base[r] != nil || rawjson.Equal(ours[r], e.Value) {
 				continue
 			}
-			// An id that is no number was chosen, and stays a conflict.
+			// Somebody has chosen any other id: this stays a conflict.
 			if n, err := strconv.Atoi(r.id); err == nil && strconv.Itoa(n) == r.id && last[c.Name] < math.MaxInt {
 				last[c.Name]++
 				ids[r] = strconv.Itoa(last[c.Name])
@@ -110,9 +110,9 @@ func (m *merge) addedByBoth() (added []recordName, ids map[recordName]string) {
 	return added, ids
 }
 
-// rewrite returns the changes that give the records of ids their new ids, and each reference
-// that d has added or changed since base the id that refer returns; "" leaves it as it is.
-// Inside of fields, names alone say what is a reference.
+// rewrite returns changes of the records in ids to the new ids, and of each reference that d
+// has added or changed since base to the id from refer; "" keeps a reference. Inside of fields,
+// a reference has the name of a foreign key.
 func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value, ids map[recordName]string,
 	refer func(from, to recordName) string) (changes []storage.Change) {
 	snap := m.snapshot(d)
@@ -121,7 +121,7 @@ func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value
 		field := recordName{rel.From, rel.Member}
 		relations[field] = append(relations[field], rel)
 	}
-	collections := make(map[string]string) // by the field that refers to them
+	collections := make(map[string]string) // by the name of foreign keys
 	for _, c := range slices.Backward(d.Contents()) {
 		if c.Kind == storage.Array {
 			collections[snap.KeyOf(spell.Singular(c.Name))] = c.Name
@@ -161,8 +161,8 @@ func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value
 	return changes
 }
 
-// referInside returns a value with the ids that refer returns in the fields of objects inside
-// it whose names refer to a collection.
+// referInside returns a value with ids from refer in the foreign keys of objects inside the
+// value.
 func referInside(value jsontext.Value, collections map[string]string, refer func(to recordName) string) jsontext.Value {
 	switch value.Kind() {
 	case '[':
@@ -184,7 +184,7 @@ func referInside(value jsontext.Value, collections map[string]string, refer func
 	return value
 }
 
-// referTo returns a reference or a list of references with the ids that refer returns.
+// referTo returns a reference or a list of references with ids from refer.
 func referTo(value jsontext.Value, refer func(id string) string) jsontext.Value {
 	if value.Kind() == '[' {
 		list := []byte{'['}
@@ -201,7 +201,7 @@ func referTo(value jsontext.Value, refer func(id string) string) jsontext.Value 
 	return value
 }
 
-// spelledLike returns an id as a string if value is one, else as a number.
+// spelledLike returns an id as a string if value is a string, else as a number.
 func spelledLike(value jsontext.Value, id string) string {
 	if value.Kind() == '"' {
 		return quote(id)
@@ -209,8 +209,8 @@ func spelledLike(value jsontext.Value, id string) string {
 	return id
 }
 
-// staleReferences returns the references that one side has added to a record that the other
-// side has probably renumbered.
+// staleReferences returns the references of each side to records that the other side has
+// probably renumbered.
 func (m *merge) staleReferences(moved [2]map[string]string) (faults []string) {
 	names := [2]string{"ours", "theirs"}
 	for i, side := range []*document.Document{m.ours, m.theirs} {

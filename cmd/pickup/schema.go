@@ -21,7 +21,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A schemaCommand infers a schema from a file and writes it next to the file.
+// A schemaCommand infers a schema from a file and writes the schema next to the file.
 type schemaCommand struct {
 	config.FileArgument
 	config.IDConvention
@@ -82,7 +82,7 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil // an empty folder has no file that could name it
+		return nil // an empty folder has no file for "$schema"
 	}
 	link := jsontext.Value(quote(reference(file)))
 	if !c.Link {

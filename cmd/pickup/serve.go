@@ -39,20 +39,19 @@ type serveCommand struct {
 	config.Server
 }
 
-// drainTime is how long a stop waits for active requests. It is
-// shorter than the ten seconds after which Docker kills. Tests shorten it.
+// drainTime is how long a stop waits for active requests, less than the ten seconds before
+// Docker kills. Tests set a shorter time.
 var drainTime = 8 * time.Second
 
 const (
 	maxConcurrent = 100 // requests on one HTTP/2 connection
 
-	// ballast is the number of bytes that are allocated and never touched, so they take
-	// no memory. The garbage collector counts them as living, and runs less often while
-	// the database is small.
+	// ballast is a number of allocated bytes that nobody touches and that take no memory. Since
+	// the garbage collector counts live bytes, a small database causes fewer collections.
 	ballast = 16 << 20
 )
 
-// A service is a running server. The steps of start make its parts.
+// A service is a running server. The steps of start make the parts.
 type service struct {
 	*serveCommand
 	env     *environment
@@ -64,7 +63,7 @@ type service struct {
 	loopback    bool
 	users       config.Credentials
 	tls         *tls.Config
-	routes      func() *rewrite.Table // nil without a file that may have routes
+	routes      func() *rewrite.Table // nil without a file for routes
 	listeners   []net.Listener
 	metrics     *server.Metrics
 	store       *filestore.Store // nil for a database in a cluster
@@ -76,7 +75,7 @@ type service struct {
 	watcher     *lint.Watcher
 	schema      *lint.Schema // nil for a database in a cluster
 	gitBusy     func() bool  // git is changing files
-	inFolder    bool         // db.json is made next to files that could be a database
+	inFolder    bool         // db.json is new, next to files that could be a database
 	http        *http.Server
 	stuck       bool // a part did not stop in time
 }
@@ -91,8 +90,8 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	terminal := isTerminal(e.stderr)
 	logs := newLogs(e.stderr, terminal, hasColor(terminal, e.Getenv), &c.Settings)
 	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: e.database(c.FileArgument), metrics: server.NewMetrics()}
-	// Its default would be to end the program. Files that have changed are reloaded
-	// within a second without it.
+	// By default, SIGHUP would end the program. Changed files are reloaded within a second
+	// anyway.
 	signal.Ignore(syscall.SIGHUP)
 	if e.Getenv("GOGC") == "" && e.Getenv("GOMEMLIMIT") == "" {
 		defer runtime.KeepAlive(make([]byte, ballast))
@@ -101,7 +100,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	if err == nil {
 		err = s.serve(ctx)
 	} else {
-		for _, n := range s.notices { // no banner has shown them
+		for _, n := range s.notices { // there was no banner
 			s.log.Log(ctx, n.level, n.text)
 		}
 	}
@@ -113,7 +112,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	return err
 }
 
-// start makes the parts of the service. If it fails, it leaves no new file.
+// start makes the parts of the service. A failed start leaves no new file.
 func (s *service) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		s.checkFile,
@@ -135,9 +134,8 @@ func (s *service) start(ctx context.Context) error {
 	return nil
 }
 
-// serve runs the service until ctx is done or a part fails, and then waits for active
-// requests. It starts every goroutine that lives as long as the service, except those of
-// dependencies.
+// serve runs the service until ctx is done or a part fails, and then waits for active requests.
+// serve starts every goroutine that lives as long as the service, except in dependencies.
 func (s *service) serve(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -145,10 +143,10 @@ func (s *service) serve(ctx context.Context) error {
 	var running sync.WaitGroup
 
 	for _, l := range s.listeners {
-		running.Go(func() { failed <- s.accept(l) }) // serves each connection in its own goroutine
+		running.Go(func() { failed <- s.accept(l) }) // serves each connection in another goroutine
 	}
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
-	running.Go(func() { s.watcher.Run(work) })         // logs what external edits broke
+	running.Go(func() { s.watcher.Run(work) })         // logs faults of external edits
 	running.Go(func() {                                // rereads the schema, users, certificate, routes and rules
 		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // clients learn whether the schema can be used
 	})
@@ -166,7 +164,7 @@ func (s *service) serve(ctx context.Context) error {
 	defer cancel()
 	if s.http.Shutdown(drain) != nil {
 		s.log.Warn("stopping: some requests did not finish in time", "waited", drainTime)
-		s.http.Close() // its error would be about connections that are given up
+		s.http.Close() // an error would be about abandoned connections
 	}
 	stop()
 	deadline, _ := drain.Deadline()
@@ -177,11 +175,11 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	server.LogUncommitted(s.http.Handler)
 	s.watcher.LogLost()
-	s.logs.out.Sync() // it ignores errors
+	s.logs.out.Sync() // forgiving ignores errors
 	return err
 }
 
-// endsBy reports whether wait returns before the deadline, but gives it a second.
+// endsBy reports whether wait returns before the deadline or within a second.
 func endsBy(deadline time.Time, wait func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -196,9 +194,9 @@ func endsBy(deadline time.Time, wait func()) bool {
 	}
 }
 
-// accept accepts connections of l and serves them.
+// accept accepts and serves connections of l.
 func (s *service) accept(l net.Listener) error {
-	if s.tls != nil { // the server sets its own TLSConfig when it starts
+	if s.tls != nil { // ServeTLS uses the TLSConfig of the server
 		return s.http.ServeTLS(l, "", "")
 	}
 	return s.http.Serve(l)
@@ -238,7 +236,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	var text []byte
-	if isNew(s.file) { // otherwise its schema would be compiled for nothing
+	if isNew(s.file) { // otherwise the schema would be compiled for nothing
 		text = initial(s.file)
 	}
 	s.gitBusy = indexLocked(ctx, s.file)
@@ -296,7 +294,7 @@ func (s *service) fillFolder(ctx context.Context) error {
 	return err
 }
 
-// openDatabase opens the database with its schema.
+// openDatabase opens the database with the schema.
 func (s *service) openDatabase(ctx context.Context) (err error) {
 	for _, r := range s.reloadables {
 		n := note("%s is a pipe and was read once: after a change, start again.", strings.Join(r.Paths(), " or "))
@@ -316,8 +314,8 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// openFile opens the database with its schema file. A schema that cannot be used is not
-// an error: a notice warns about it, and writes are not checked.
+// openFile opens the database with the schema file. An unusable schema is not an error: a
+// notice warns, and writes are not checked.
 func (s *service) openFile(ctx context.Context) (err error) {
 	schema := lint.NewSchema(s.file, s.store)
 	schema.Busy = s.gitBusy
@@ -330,11 +328,11 @@ func (s *service) openFile(ctx context.Context) (err error) {
 	}
 	o := s.IDConvention.Options(schema.Rules)
 	s.configure(&o)
-	s.schema = schema // before the database looks at edits, which wait for it
+	s.schema = schema // before the database looks at edits, because these wait for the schema
 	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
 	schema.Use(s.db)
 	s.watcher = lint.Watch(s.file, s.store, s.db, schema, s.log)
-	s.reloadables = append(s.reloadables, &schema.Files) // its failure is a finding
+	s.reloadables = append(s.reloadables, &schema.Files) // a failure is a finding
 	return err
 }
 
@@ -408,8 +406,8 @@ func (s *service) makeServer(context.Context) error {
 		WriteTimeout:      s.WriteTimeout,
 		IdleTimeout:       s.IdleTimeout,
 		MaxHeaderBytes:    int(s.MaxHeader), // net/http adds 4 KiB
-		// A client that does not read would keep its requests and their responses in
-		// memory for good: on HTTP/2, WriteTimeout only queues a reset.
+		// A client that does not read would keep requests and responses in memory for good: on
+		// HTTP/2, WriteTimeout only queues a reset.
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxConcurrent, WriteByteTimeout: s.WriteTimeout},
 	}
 	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
@@ -430,7 +428,7 @@ func (s *service) close() error {
 	return nil
 }
 
-// sourceFile returns the state of the database's file as far as the system knows it.
+// sourceFile returns the state of the database's file as the system knows the file.
 func (s *service) sourceFile() server.SourceFile {
 	f := server.SourceFile{Name: filepath.Base(s.file)}
 	files := []string{s.file}
@@ -469,14 +467,14 @@ func (s *service) schemaFile() *server.SourceFile {
 	return f
 }
 
-// configure sets the options of the database that do not depend on its store.
+// configure sets the options of the database that are the same for all stores.
 func (s *service) configure(o *database.Options) {
 	o.Log = s.log
 	o.Seed = s.Seed
 	o.Start = s.Now.Time
 }
 
-// openShared opens a database in a cluster, which has the schema.
+// openShared opens a database in a cluster. The cluster has the schema.
 func (s *service) openShared(ctx context.Context) (err error) {
 	for _, c := range s.cluster.Counters() {
 		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)

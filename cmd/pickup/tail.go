@@ -67,7 +67,7 @@ func (c *tailCommand) run(ctx context.Context, e *environment) error {
 	}
 }
 
-// url returns the URL of the server, with the user and the password if there is one.
+// url returns the URL of the server, with the user and, if known, the password.
 func (c *tailCommand) url(e *environment) (*url.URL, error) {
 	text := c.URL
 	if text == "" {
@@ -89,8 +89,8 @@ type follower struct {
 	last  string // the id of the last event, for the next connection
 }
 
-// follow prints the events of one connection until it ends, and calls connected when the
-// server has responded.
+// follow prints the events of one connection until the end, and calls connected after the
+// response.
 func (f *follower) follow(ctx context.Context, connected func()) error {
 	resp, err := f.do(ctx, http.MethodGet, "/_/changes", nil, "Accept", "text/event-stream", "Last-Event-ID", f.last)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *follower) follow(ctx context.Context, connected func()) error {
 	}
 	connected()
 	var event, data string
-	id := f.last // a comment at the start must not change it
+	id := f.last // a comment at the start must not change last
 	for r := bufio.NewReader(resp.Body); ; {
 		line, err := r.ReadString('\n')
 		if err != nil { // the event of the last lines is not complete
@@ -114,7 +114,7 @@ func (f *follower) follow(ctx context.Context, connected func()) error {
 			event = value
 		case "id":
 			id = value
-		case "data": // one line, because JSON needs no other
+		case "data": // one line, as all JSON of the server
 			data = value
 		case "": // the end of an event, or a comment
 			if event != "" {
@@ -127,7 +127,7 @@ func (f *follower) follow(ctx context.Context, connected func()) error {
 	}
 }
 
-// refusal returns the error of a request that got no stream of changes.
+// refusal returns the error of a request without a stream of changes.
 func (f *follower) refusal(err error) error {
 	refused, ok := errors.AsType[*refusedError](err)
 	if !ok {

@@ -11,8 +11,7 @@ import (
 	"pickup/server/openapi"
 )
 
-// A typesCommand prints the TypeScript types of a database, as a server has them at
-// /_/types.d.ts.
+// A typesCommand prints the TypeScript types of a database, as in /_/types.d.ts of a server.
 type typesCommand struct {
 	config.FileArgument
 	config.IDConvention
@@ -37,7 +36,7 @@ func (c *typesCommand) run(ctx context.Context, e *environment) error {
 		}
 		defer store.Close() // nothing was written
 		rules, err := lint.LoadSchema(path, lint.Declared(store))
-		if err != nil { // it is served without a schema, too
+		if err != nil { // serve does without the schema, too
 			e.log().Warn("the schema is not used", "error", err)
 		}
 		if db, err = database.Open(ctx, store, c.Options(rules)); err != nil {
