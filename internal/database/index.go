@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -64,10 +63,20 @@ func keyAt(key []byte, r *Record) string {
 	return string(binary.BigEndian.AppendUint64(key, r.seq))
 }
 
-// recordAt returns the record of an index key.
-func (ix *index) recordAt(key string) *Record {
-	r, _ := ix.records.At(int(binary.BigEndian.Uint64([]byte(key[len(key)-8:]))))
-	return r
+// slotOf returns the slot of the record of an index key.
+func slotOf(key string) int {
+	return int(binary.BigEndian.Uint64([]byte(key[len(key)-8:])))
+}
+
+// recordsAt returns the records in slots, each record once and in the order of the collection.
+func (ix *index) recordsAt(slots []int) []*Record {
+	slices.Sort(slots)
+	slots = slices.Compact(slots)
+	found := make([]*Record, len(slots))
+	for i, slot := range slots {
+		found[i], _ = ix.records.At(slot)
+	}
+	return found
 }
 
 // newNames returns the numbers of records with each field.
@@ -217,6 +226,7 @@ func (ix *index) valid() bool {
 // and in the order of the collection. If a key is long, find also returns records with other
 // texts that start alike. It reports false if there are more than most records.
 func (ix *index) find(keys []string, most int) (found []*Record, ok bool) {
+	var slots []int
 	for _, k := range keys {
 		k = shortKey(k) + "\x00"
 		ix.keys.Ascend(k, func(key string, _ struct{}) bool {
@@ -224,40 +234,35 @@ func (ix *index) find(keys []string, most int) (found []*Record, ok bool) {
 				return false
 			}
 			if len(key) == len(k)+8 { // otherwise k is only the start of a longer key
-				found = append(found, ix.recordAt(key))
+				slots = append(slots, slotOf(key))
 			}
-			return len(found) <= most
+			return len(slots) <= most
 		})
-		if len(found) > most {
+		if len(slots) > most {
 			return nil, false
 		}
 	}
-	if len(keys) > 1 {
-		slices.SortFunc(found, bySeq)
-		found = slices.Compact(found)
-	}
-	return found, true
-}
-
-func bySeq(a, b *Record) int {
-	return cmp.Compare(a.seq, b.seq)
+	return ix.recordsAt(slots), true
 }
 
 // between returns the records of a selection by one field whose values are in a span, in the
 // order of the collection. It reports false if there are more than most records.
 func (ix *index) between(s *query.Span, most int) (found []*Record, ok bool) {
+	var slots []int
 	for _, ends := range s {
 		last := string(ends[1])
 		ix.keys.Ascend(string(ends[0]), func(key string, _ struct{}) bool {
 			if key[:min(len(key), len(last))] > last {
 				return false
 			}
-			found = append(found, ix.recordAt(key))
-			return len(found) <= most
+			slots = append(slots, slotOf(key))
+			return len(slots) <= most
 		})
+		if len(slots) > most {
+			return nil, false
+		}
 	}
-	slices.SortFunc(found, bySeq)
-	return found, len(found) <= most
+	return ix.recordsAt(slots), true
 }
 
 // page returns the records of a selection from index from up to, but not including, index to.
@@ -287,7 +292,8 @@ func (ix *index) page(from, to int) (page []*Record, err error) {
 		}
 		tied = tied || isCut(key) && orderOf(key) == previous
 		previous = orderOf(key)
-		page = append(page, ix.recordAt(key))
+		r, _ := ix.records.At(slotOf(key))
+		page = append(page, r)
 		return true
 	})
 	if tied {
