@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// A responseCache caches bodies that were sent more than once, by entity tag, and
-// the first events of streams, by event id and query. Equal tags mean equal bytes,
-// so no entry is ever stale: a write changes the tag, and entries that are no
-// longer used make room. The zero value is empty. It may be used by several
-// goroutines at once.
+// A responseCache caches bodies that were sent more than once, by entity tag. Equal
+// tags mean equal bytes, so no entry is ever stale: a write changes the tag, and
+// entries that are no longer used make room. The zero value is empty. It may be used
+// by several goroutines at once.
 type responseCache struct {
 	mu    sync.Mutex
 	young map[string][]byte // guarded by mu; nil: sent once

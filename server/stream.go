@@ -125,7 +125,7 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 			subscription.Leave()
 		}
 	}()
-	first, err := req.firstEvents(subscription, t, key, start)
+	first, err := req.firstEvents(subscription, t, start)
 	if errors.Is(err, errNoMemory) {
 		return req.endStream()
 	}
@@ -216,7 +216,7 @@ func (s *stream) release() {
 
 // firstEvents returns the first events of a stream: the changes since the state of the client or, if
 // that state is unknown, the current state. The subscription continues from there.
-func (req *request) firstEvents(s *live.Subscription, t live.Topic, key string, start resumePoint) (first []byte, err error) {
+func (req *request) firstEvents(s *live.Subscription, t live.Topic, start resumePoint) (first []byte, err error) {
 	snap := req.db.Snapshot() // older changes are not in the subscription
 	_, known, _ := req.db.Since(start.rev)
 	switch {
@@ -227,13 +227,7 @@ func (req *request) firstEvents(s *live.Subscription, t live.Topic, key string, 
 	case !live.Exists(t, snap):
 		return nil, req.missing(snap)
 	default:
-		s.Start(snap.Rev())
-		key = live.EventID(req.db.Run(), snap.Rev()) + "\xff" + key // no tag: a tag starts with a quote
-		first = req.responses.get(key)
-		if first == nil {
-			req.withBuildSlot(func() { first, err = s.Reset(snap) })
-			req.responses.offer(key, first) // many clients start with the same state
-		}
+		req.withBuildSlot(func() { first, err = s.Resume(0) })
 	}
 	if err == nil && !req.reserve(int64(len(first))) {
 		err = errNoMemory

@@ -34,11 +34,16 @@ type Event struct {
 }
 
 func (e Event) append(b []byte, id string) []byte {
-	b = append(append(b, "event: "...), e.name...)
+	return append(append(appendHead(b, e.name, id), e.data...), "\n\n"...)
+}
+
+// appendHead appends the lines of an event before its data. No id if id is "".
+func appendHead(b []byte, name, id string) []byte {
+	b = append(append(b, "event: "...), name...)
 	if id != "" {
 		b = append(append(b, "\nid: "...), id...)
 	}
-	return append(append(append(b, "\ndata: "...), e.data...), "\n\n"...)
+	return append(b, "\ndata: "...)
 }
 
 // EventID returns the id of the state at a revision.
@@ -60,25 +65,31 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	revisions, ok, _ := db.Since(rev)
 	if !ok {
 		snap := db.Snapshot()
-		data, err := encodeReset(db, t, snap)
+		data, err := appendReset(nil, t, snap, EventID(db.Run(), snap.Rev()))
 		return &batch{until: snap.Rev() - 1, rev: snap.Rev(), data: data}, err
 	}
 	out := &batch{from: rev, until: rev, rev: rev}
 	events := make([][]Event, len(revisions))
+	start := 0
 	for i, r := range slices.Backward(revisions) {
-		var ok bool
 		events[i], ok = t.Events(r)
-		if !ok {
-			data, err := t.AppendState(nil, r.After)
-			if err != nil {
-				return nil, err
-			}
-			events[i] = []Event{{"reset", data}}
-			out.from, out.until = 0, r.Rev-1
-			break // the reset replaces all earlier events
+		if ok {
+			continue
 		}
+		id := ""
+		start = i + 1
+		if start == len(revisions) || r.Rev < revisions[start].Rev {
+			id = EventID(db.Run(), r.Rev)
+		}
+		var err error
+		out.data, err = appendReset(nil, t, r.After, id)
+		if err != nil {
+			return nil, err
+		}
+		out.from, out.until, out.rev = 0, r.Rev-1, r.Rev
+		break // the reset replaces all earlier events
 	}
-	for i := 0; i < len(revisions); {
+	for i := start; i < len(revisions); {
 		out.rev = revisions[i].Rev
 		var all []Event
 		for ; i < len(revisions) && revisions[i].Rev == out.rev; i++ {
@@ -95,13 +106,10 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	return out, nil
 }
 
-// encodeReset returns the event that replaces the whole state of a client.
-func encodeReset(db *database.DB, t Topic, snap *database.Snapshot) ([]byte, error) {
-	data, err := t.AppendState(nil, snap)
-	if err != nil {
-		return nil, err
-	}
-	return Event{"reset", data}.append(nil, EventID(db.Run(), snap.Rev())), nil
+// appendReset appends the event that replaces the whole state of a client.
+func appendReset(b []byte, t Topic, snap *database.Snapshot, id string) ([]byte, error) {
+	b, err := t.AppendState(appendHead(b, "reset", id), snap)
+	return append(b, "\n\n"...), err
 }
 
 // statusEvent reports a change without a revision: see Hubs.Status.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	"pickup/internal/database"
 	"pickup/internal/storage"
@@ -52,6 +53,10 @@ type hub struct {
 type group struct {
 	streams int    // guarded by hub.mu
 	latest  *batch // guarded by hub.mu; nil if there is none
+
+	starting sync.Mutex
+	since    storage.Rev         // guarded by starting; argument of the last Resume
+	first    weak.Pointer[batch] // guarded by starting; result of the last Resume
 }
 
 const (
@@ -82,6 +87,7 @@ type Subscription struct {
 	rev    storage.Rev // state of the client
 	broken string      // hub.broken of the client
 	status string      // hub.status of the client
+	first  *batch      // what the stream starts with, until it is sent
 	batch  *batch      // the large batch in transmission; nil: none
 
 	// Request is the number of the latest request that the client has at the start; 0: none, and
@@ -155,22 +161,29 @@ func (s *Subscription) Start(rev storage.Rev) []byte {
 	return idLine(s.hub.db.Run(), rev)
 }
 
-// Resume makes the stream start after a revision, and returns the events since then.
+// Resume makes the stream start after a revision, and returns the events since then. After 0 the
+// stream starts with the whole state. Streams of a group that start at the same time share the
+// events, which may be large.
 func (s *Subscription) Resume(rev storage.Rev) ([]byte, error) {
-	b, err := encode(s.hub.db, s.topic, rev)
-	if err != nil {
-		return nil, err
+	g, db := s.group, s.hub.db
+	g.starting.Lock()
+	defer g.starting.Unlock()
+	b := g.first.Value()
+	if b == nil || rev != g.since || b.rev < db.Snapshot().Rev() {
+		var err error
+		b, err = encode(db, s.topic, rev)
+		if err != nil {
+			return nil, err
+		}
+		g.since = rev
+		g.first = weak.Make(b)
 	}
 	line := s.Start(b.rev)
 	if b.data == nil {
 		return line, nil
 	}
+	s.first = b
 	return b.data, nil
-}
-
-// Reset returns the first event of a stream that starts with the state of a snapshot.
-func (s *Subscription) Reset(snap *database.Snapshot) ([]byte, error) {
-	return encodeReset(s.hub.db, s.topic, snap)
 }
 
 // Follow sends the events of the stream. It returns when the client disconnects or the server or
@@ -277,6 +290,7 @@ func (s *Subscription) next(events [][]byte) (_ [][]byte, more <-chan struct{}, 
 
 // sent releases the events returned by next.
 func (s *Subscription) sent() {
+	s.first = nil
 	if s.batch != nil {
 		s.hub.mu.Lock()
 		s.hub.releaseLocked(s.batch)

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/database"
+	"pickup/internal/query"
+	"pickup/internal/storage"
 	"pickup/internal/storage/storetest"
 )
 
@@ -63,6 +65,45 @@ func TestHubPanic(t *testing.T) {
 	good.Leave()
 	if len(hubs.hubs) != 0 || hubs.open != 0 {
 		t.Errorf("%d hubs and %d streams are left", len(hubs.hubs), hubs.open)
+	}
+}
+
+// TestHubStarts has streams of one group that start at the same time, with and without an
+// earlier state: each is sent the same bytes, until there is a new state.
+func TestHubStarts(t *testing.T) {
+	db, hubs := open(t), Hubs{Max: 100, Status: noStatus}
+	post(t, db, "old")
+	topic := ListTopic{&query.Query{Collection: "posts"}}
+	start := func(rev storage.Rev) (*Subscription, []byte) {
+		t.Helper()
+		s := hubs.Join(db, topic, "key", "/posts", nil)
+		first, err := s.Resume(rev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, first
+	}
+	one, first := start(0)
+	two, second := start(0)
+	if &first[0] != &second[0] || !strings.HasPrefix(string(first), "event: reset\n") {
+		t.Errorf("the second stream starts with %q of its own", second)
+	}
+	post(t, db, "new")
+	three, third := start(0)
+	if !strings.Contains(string(third), `"new"`) || three.rev != db.Snapshot().Rev() {
+		t.Errorf("after a change a stream starts at %d with %q", three.rev, third)
+	}
+	four, fourth := start(one.rev)
+	if !strings.HasPrefix(string(fourth), "event: created\n") || strings.Contains(string(fourth), `"old"`) {
+		t.Errorf("a stream with an earlier state starts with %q", fourth)
+	}
+	five, fifth := start(one.rev)
+	if &fourth[0] != &fifth[0] {
+		t.Errorf("a second stream with that state starts with %q of its own", fifth)
+	}
+	for _, s := range []*Subscription{one, two, three, four, five} {
+		s.sent()
+		s.Leave()
 	}
 }
 
