@@ -106,7 +106,7 @@ func (p *pageTest) quiet() {
 }
 
 // TestPage does with the page what people do with it, in Chromium. Each flow has a
-// server and a tab, and begins with the sample.
+// server and a tab with the sample, in each color scheme.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx := sharedBrowser(t)
@@ -154,11 +154,10 @@ func TestPage(t *testing.T) {
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			t.Parallel()
-			p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
-			p.url = strings.Replace(p.url, "//", "//pickup:secret@", 1)
 			for _, look := range looks(i) {
+				p := servePage(t, ctx, []string{"PICKUP_PASSWORD=secret"})
+				p.url = strings.Replace(p.url, "//", "//pickup:secret@", 1)
 				p.prefer(look)
-				p.reset()
 				flow.run(p)
 				p.quiet()
 			}
