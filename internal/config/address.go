@@ -33,10 +33,10 @@ func Reachable(host string) string {
 }
 
 // IsLocalhost reports whether host is the name of the loopback addresses (RFC 6761 section
-// 6.3). It does not look up the name.
+// 6.3). The name is not looked up.
 func IsLocalhost(host string) bool { return strings.EqualFold(host, "localhost") }
 
-// OnlyLoopback reports whether only this machine reaches a server that listens on host.
+// OnlyLoopback reports whether only this machine reaches a server on host.
 func OnlyLoopback(host string) (bool, error) {
 	if IsLocalhost(host) {
 		return true, nil

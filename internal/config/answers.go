@@ -7,7 +7,8 @@ import (
 	"pickup/server/envelope"
 )
 
-// Answers is the form of lists and records. In a configuration file it is the table answer.
+// Answers is the form of lists and records. In a configuration file, Answers is the table
+// answer.
 type Answers struct {
 	List   string `name:"answer-list" variable:"PICKUP_ANSWER_LIST" placeholder:"NAME" help:"Answer a list as this field of an object, such as data."`
 	Total  string `name:"answer-total" variable:"PICKUP_ANSWER_TOTAL" placeholder:"PATH" help:"With --answer-list: have the number of all records here, such as meta.total."`

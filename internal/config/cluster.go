@@ -16,7 +16,7 @@ type ClusterAccess struct {
 	EtcdKey    string `name:"etcd-key" and:"etcd" group:"cluster" variable:"PICKUP_ETCD_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
 }
 
-// ClusterReads says what reads of a database in etcd show.
+// ClusterReads selects the state for reads of a database in etcd.
 type ClusterReads struct {
 	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"State that a read without Pickup-Revision shows: this server's, or the cluster's latest (${default})."`
 	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for this time, such as 30s."`
@@ -27,7 +27,7 @@ func (c ClusterAccess) Check(secure bool) error {
 	if !secure && c != (ClusterAccess{}) {
 		return Usagef("--etcd-cacert, --etcd-cert and --etcd-key are for URLs that begin with etcds://")
 	}
-	_, err := c.Config() // without files it has no error
+	_, err := c.Config() // no error without files
 	return err
 }
 

@@ -18,13 +18,13 @@ import (
 type NoAuth string
 
 const (
-	AuthNeeded   NoAuth = ""         // they need them
+	AuthNeeded   NoAuth = ""         // clients need credentials
 	NoAuthLocal  NoAuth = "loopback" // not on a loopback address
 	NoAuthPublic NoAuth = "public"   // not on any address
 )
 
-// Decode parses --no-auth, --no-auth=public, and the variable, which also accepts
-// the usual words for yes and no.
+// Decode parses --no-auth, --no-auth=public, and the variable, with the usual words for yes and
+// no.
 func (n *NoAuth) Decode(ctx *kong.DecodeContext) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		*n = NoAuthLocal
@@ -46,7 +46,7 @@ func (n *NoAuth) Decode(ctx *kong.DecodeContext) error {
 // IsBool makes the parser accept the flag without a value.
 func (*NoAuth) IsBool() bool { return true }
 
-// Credentials are the users in an htpasswd file, or the one user that variables name.
+// Credentials are the users in an htpasswd file, or the one user in the variables.
 type Credentials struct {
 	User, Password string
 	Generated      bool // Password is random and not yet known to anyone
@@ -66,8 +66,8 @@ func (c Credentials) Shown() string {
 	return ""
 }
 
-// ReadCredentials reads the htpasswd file or, without one, the variables of one
-// user. It generates a password if none is set.
+// ReadCredentials reads the htpasswd file or, without one, the variables of one user. Without a
+// password, ReadCredentials generates one.
 func ReadCredentials(ctx context.Context, getenv func(string) string, htpasswd string) (c Credentials, err error) {
 	if htpasswd != "" {
 		return readUsers(ctx, getenv, htpasswd)
@@ -93,8 +93,8 @@ func ReadUser(getenv func(string) string) (user, password string, err error) {
 	return cmp.Or(getenv("PICKUP_USER"), defaultUser), password, err
 }
 
-// ReadPassword returns the password in the variable with that name, or in the file
-// that the variable with _FILE at the end names, "" if neither is set.
+// ReadPassword returns the password in the variable with that name, or in the file of the
+// variable with _FILE at the end, "" if neither is set.
 func ReadPassword(getenv func(string) string, name string) (string, error) {
 	password, file := getenv(name), getenv(name+"_FILE")
 	if file == "" {

@@ -16,7 +16,7 @@ func Plain(err error) string {
 	return text
 }
 
-// plainWords lists expressions that match messages of the parser, and their replacements.
+// plainWords lists expressions for messages of the parser, with replacements.
 var plainWords = [][2]string{
 	{`^expected "(<.*>)"`, `missing $1`},
 	{`: expected \S+ value but got .*`, ` needs a value`},
@@ -29,7 +29,7 @@ var plainWords = [][2]string{
 	{`"(--[\w-]+)"`, `$1`},
 }
 
-// A UsageError is about the flags, the variables or the files that they name.
+// A UsageError is about the flags, the variables or the files in them.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
@@ -40,7 +40,7 @@ func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// fileError returns an error about a file that a flag names.
+// fileError returns an error about the file of a flag.
 func fileError(flag string, err error) error {
 	var failed *fs.PathError
 	if !errors.As(err, &failed) {

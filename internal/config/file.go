@@ -20,18 +20,17 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A File has settings under the names of their flags, and the database under "db". A File has
-// no passwords.
+// A File has settings under the names of flags, and the database under "db". A File has no
+// passwords.
 type File struct {
 	Name   string // "" without a file
 	text   []byte
 	values map[string]any
-	once   bool // it came from a pipe
+	once   bool // the text came from a pipe
 }
 
-// Read reads the configuration file that args or PICKUP_CONFIG name, or the
-// one in the working directory, if any. If the named file is a pipe, Read waits for it until
-// ctx is done.
+// Read reads the configuration file in args or PICKUP_CONFIG, or else in the working directory,
+// if any. If the named file is a pipe, Read waits for the text until ctx is done.
 func Read(ctx context.Context, args []string, getenv func(string) string) (*File, error) {
 	name := cmp.Or(configNamed(args), getenv("PICKUP_CONFIG"))
 	if name == "" {
@@ -63,7 +62,7 @@ func Read(ctx context.Context, args []string, getenv func(string) string) (*File
 	return c, nil
 }
 
-// Once returns the text of the file if it came from a pipe, for reload.Files, and
+// Once returns the text of a file from a pipe, for reload.Files, and
 // otherwise nil.
 func (c *File) Once() [][]byte {
 	if !c.once {
@@ -84,14 +83,14 @@ func Parse(name string, text []byte) (c *File, err error) {
 		return nil, Usagef("%s%s: %w", name, configPlace(text, err), err)
 	}
 	answer, _ := c.values["answer"].(map[string]any)
-	for name, value := range answer { // the names of their flags
+	for name, value := range answer { // the names of flags
 		c.values["answer-"+name] = value
 		delete(c.values, "answer")
 	}
 	return c, nil
 }
 
-// configPlace returns ":LINE:COLUMN" of a syntax error, "" if it is unknown.
+// configPlace returns ":LINE:COLUMN" of a syntax error, "" if unknown.
 func configPlace(text []byte, err error) string {
 	var inTOML *toml.DecodeError
 	var inJSON *json.SyntaxError
@@ -106,8 +105,8 @@ func configPlace(text []byte, err error) string {
 	return ""
 }
 
-// configNamed returns the value of --config. It runs before the flags are parsed, because
-// the file has values of flags.
+// configNamed returns the value of --config. Flags are parsed later, because the file has
+// values of flags.
 func configNamed(args []string) string {
 	for i, arg := range args {
 		if name, ok := strings.CutPrefix(arg, "--config="); ok {
@@ -126,7 +125,7 @@ func configNamed(args []string) string {
 	return ""
 }
 
-// DB returns the database that the file names, "" without one.
+// DB returns the database in the file, or "".
 func (c *File) DB() string {
 	name, _ := c.values["db"].(string)
 	return name
@@ -184,7 +183,7 @@ func (c *File) aliases(flag *kong.Flag) []string {
 	return all
 }
 
-// place returns the line and column to which a pointer leads.
+// place returns the line and column of a pointer's value.
 func (c *File) place(pointer string) (line, column int) {
 	offset := 0
 	if filepath.Ext(c.Name) == ".json" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// This file is for the flags of json-server 0.17 that pickup does not have.
+// This file is for flags of json-server 0.17 without a counterpart in pickup.
 
 // Unneeded are flags of json-server that have no effect here.
 type Unneeded struct {
@@ -14,7 +14,7 @@ type Unneeded struct {
 	Snapshots string `short:"S" hidden:""`
 }
 
-// Notes returns a sentence about each flag that is given.
+// Notes returns a sentence about each given flag.
 func (u Unneeded) Notes() (all []string) {
 	if u.Watch {
 		all = append(all, "--watch is not needed: the file is always watched.")
@@ -28,14 +28,14 @@ func (u Unneeded) Notes() (all []string) {
 	return all
 }
 
-// unsupported are the flags of json-server that cannot work, with what to use instead.
+// unsupported maps flags of json-server that cannot work to advice.
 var unsupported = map[string]string{
 	"middlewares": "pickup runs no JavaScript: use rules in pickup.toml ([[simulate]])",
 	"cr":          "use --cors-origin for pages from other hosts",
 }
 
-// CheckUnsupported returns an error if args have a flag that cannot work, before one that
-// depends on the words after it.
+// CheckUnsupported returns an error if args have an unsupported flag, before errors about the
+// words after the flag.
 func CheckUnsupported(args []string) error {
 	for i, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")

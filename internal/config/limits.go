@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits has the limits that protect the server and other clients.
+// Limits has limits for the protection of the server and other clients.
 type Limits struct {
 	MaxBody           Size          `name:"max-body" default:"10MiB" range:"1" variable:"PICKUP_MAX_BODY" placeholder:"SIZE" help:"Largest request body (${default}). Larger ones are refused with 413."`
 	MaxHeader         Size          `name:"max-header" default:"48KiB" range:"1024 16777216" variable:"PICKUP_MAX_HEADER" placeholder:"SIZE" help:"Largest request header, including the URL (${default}). Larger ones are refused with 431."`
@@ -44,7 +44,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the size in the largest unit that divides it.
+// String returns the size as a whole number of the largest possible unit.
 func (s Size) String() string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if n := int64(1) << (10 * (3 - i)); s > 0 && int64(s)%n == 0 {

@@ -16,7 +16,7 @@ import (
 	"pickup/internal/spell"
 )
 
-// Routing says what the service serves at which path.
+// Routing maps paths to the contents of the service.
 type Routing struct {
 	RouteFile
 	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, at paths that the API does not use. Repeatable."`
@@ -24,7 +24,7 @@ type Routing struct {
 	Prefix string   `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
 }
 
-// plainPath matches paths that are the same in every spelling.
+// plainPath matches paths with only one spelling.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
 // check returns an error if a setting cannot be used. A prefix may end with a slash.
@@ -62,7 +62,7 @@ type RouteFile struct {
 	Routes string `short:"r" variable:"PICKUP_ROUTES" placeholder:"FILE" help:"Rewrite paths by the routes in this file, as in json-server; re-read when it changes."`
 }
 
-// Name returns the file that may have routes, "" without one.
+// Name returns the file for routes, or "".
 func (f RouteFile) Name(s *Sources) string {
 	if f.Routes != "" {
 		return f.Routes
@@ -70,7 +70,7 @@ func (f RouteFile) Name(s *Sources) string {
 	return s.File.Name
 }
 
-// Table returns the routes in the text of the file, nil if it has none.
+// Table returns the routes in the text of the file, nil without routes.
 func (f RouteFile) Table(s *Sources, text []byte) (*rewrite.Table, error) {
 	file, base := f.Name(s), 0
 	var lines []rewrite.Line
@@ -103,7 +103,7 @@ func (f RouteFile) Table(s *Sources, text []byte) (*rewrite.Table, error) {
 	return table, nil
 }
 
-// tomlRoutes returns the routes in a configuration file that parses, in their order.
+// tomlRoutes returns the routes in a valid configuration file, in order.
 func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
 	tomlKeys(text, func(pointer string, offset int, value *unstable.Node) {
 		switch tokens := rawjson.SplitPointer(pointer); {
@@ -117,7 +117,7 @@ func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
 	return lines, fault
 }
 
-// RouteFaults is the error of routes that cannot be used.
+// RouteFaults is the error of unusable routes.
 type RouteFaults []lint.Finding
 
 func (f RouteFaults) Error() string {
@@ -139,8 +139,8 @@ func (f RouteFile) Read(s *Sources) (*rewrite.Table, error) {
 	return f.Table(s, text)
 }
 
-// Print prints the routes in force as a table of the configuration file, or as comments if
-// they are in another file.
+// Print prints the routes in force as a table of the configuration file, or as comments if the
+// routes are in another file.
 func (f RouteFile) Print(w io.Writer, s *Sources) error {
 	table, err := f.Read(s)
 	if err != nil || table == nil {

@@ -17,7 +17,7 @@ import (
 	"pickup/internal/schema"
 )
 
-// A Server is what serve and config accept: the database and the settings.
+// A Server has the arguments of serve and config: the database and the settings.
 type Server struct {
 	FileArgument
 	Settings
@@ -34,8 +34,8 @@ func (f FileArgument) Path(s *Sources) string {
 	return cmp.Or(f.File, s.Getenv("PICKUP_DB"), s.File.DB(), "db.json")
 }
 
-// Settings are the settings of a service. A flag overrides its variable, and that
-// overrides the configuration file.
+// Settings are the settings of a service. A flag overrides the variable of the flag, and a
+// variable overrides the configuration file.
 type Settings struct {
 	Address       `group:"address"`
 	Transport     `group:"address"`
@@ -62,8 +62,8 @@ type Settings struct {
 	Unneeded   `group:"json-server"`
 }
 
-// Check returns an error if settings contradict each other, and for mistakes that
-// would show late and far from their cause.
+// Check returns an error if settings contradict each other, and for mistakes with late
+// consequences far from the cause.
 func (s *Settings) Check() error {
 	for _, o := range s.CORSOrigin {
 		if !isOrigin(o) {
@@ -93,7 +93,8 @@ func (s *Settings) Check() error {
 // trailing slash.
 var origin = regexp.MustCompile(`^(\*|[a-z][a-z0-9+.-]*://([^][/?#@*:\s]+|\[[0-9a-f:.]+\])(:\d+)?/?)$`)
 
-// defaultPort matches origins that equal no Origin header, because browsers leave the port out.
+// defaultPort matches origins with a default port, which browsers leave out of the Origin
+// header.
 var defaultPort = regexp.MustCompile(`^(http://.*:80|https://.*:443)/?$`)
 
 func isOrigin(s string) bool { return origin.MatchString(s) && !defaultPort.MatchString(s) }
@@ -110,8 +111,8 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 	return database.Options{Schema: rules, IDs: schema.IDKind(c.IDs), IDMember: c.IDField, KeySuffix: c.FKS}
 }
 
-// Repetition is the settings that make a server do the same at each start, for
-// screenshots and recorded tests.
+// Repetition is the settings for the same results after each start, for screenshots and
+// recorded tests.
 type Repetition struct {
 	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
 	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
@@ -123,7 +124,7 @@ type Instant struct{ time.Time }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (i *Instant) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
-		return nil // as config prints it
+		return nil // as in the output of config
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if i.Time, err = time.Parse(layout, string(text)); err == nil {

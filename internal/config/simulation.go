@@ -24,7 +24,7 @@ type Simulation struct {
 // SimulateKey is the name of the rules in a configuration file.
 const SimulateKey = "simulate"
 
-// Rules returns the simulation rules in the file, and what is wrong with them.
+// Rules returns the simulation rules in the file, and the faults in the rules.
 func (c *File) Rules(s *Settings) ([]*simulate.Stub, []lint.Finding) {
 	switch c.values[SimulateKey].(type) {
 	case []any:
@@ -51,7 +51,7 @@ func (c *File) Rules(s *Settings) ([]*simulate.Stub, []lint.Finding) {
 	return rules, found
 }
 
-// finding returns what is wrong with the rules of the file, with its place.
+// finding returns a fault in the rules of the file, with the place.
 func (c *File) finding(pointer, detail string) lint.Finding {
 	f := lint.Finding{File: c.Name, Pointer: rawjson.Pointer(SimulateKey) + pointer, Detail: detail}
 	if tokens := rawjson.SplitPointer(pointer); len(tokens) > 1 {
@@ -61,7 +61,7 @@ func (c *File) finding(pointer, detail string) lint.Finding {
 	return f
 }
 
-// HideSecrets hides what may be secret of the requests that rules are for.
+// HideSecrets hides possible secrets in the rules' patterns of requests.
 func (c *File) HideSecrets() {
 	rules, _ := c.values[SimulateKey].([]any)
 	for _, rule := range rules {
@@ -78,7 +78,7 @@ func (c *File) HideSecrets() {
 	}
 }
 
-// RulesText returns the rules in the file as TOML, "" if it has no rules.
+// RulesText returns the rules in the file as TOML, "" without rules.
 func (c *File) RulesText() string {
 	value, ok := c.values[SimulateKey].([]any)
 	if !ok {
@@ -86,7 +86,7 @@ func (c *File) RulesText() string {
 	}
 	text, err := toml.Marshal(map[string]any{SimulateKey: value})
 	if err != nil {
-		return "" // it has been parsed from the same types
+		return "" // the parser made the same types
 	}
 	return fmt.Sprintf("\n# %s\n%s", cmp.Or(c.Name, "default"), text)
 }

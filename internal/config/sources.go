@@ -19,15 +19,15 @@ import (
 	"pickup/internal/spell"
 )
 
-// Sources are the sources of settings that are not on the command line.
+// Sources are the sources of settings besides the command line.
 type Sources struct {
 	Getenv func(string) string // "" if the variable is unset
 	File   *File               // not nil
-	Used   map[string]string   // the variable or the file that has the value of a flag
+	Used   map[string]string   // the variable or the file with the value of a flag
 }
 
-// NewSources returns the variables and the configuration file that args or a variable
-// name. If the file cannot be used, the sources have an empty one, next to the error.
+// NewSources returns the variables and the configuration file in args or a variable. With an
+// error about the file, the sources have an empty file.
 func NewSources(ctx context.Context, args []string, getenv func(string) string) (*Sources, error) {
 	file, err := Read(ctx, args, getenv)
 	if err != nil {
@@ -36,8 +36,8 @@ func NewSources(ctx context.Context, args []string, getenv func(string) string) 
 	return &Sources{Getenv: getenv, File: file, Used: make(map[string]string)}, err
 }
 
-// Resolve returns the value of a flag that is not given: the value of its variable, or
-// else the value in the configuration file. It is a kong.ResolverFunc.
+// Resolve returns the value of a flag that is not given: the value of its variable, or else the
+// value in the configuration file. Resolve is a kong.ResolverFunc.
 func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	source := flag.Tag.Get("variable")
 	if source == "" {
@@ -57,14 +57,14 @@ func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		}
 		value, source = v, s.File.Name
 	}
-	// Parse once to check, so that an error names the variable or the file and
-	// not a flag that was not typed.
+	// Parse once to check, because an error must name the variable or the file, not a flag
+	// without a value.
 	scratch := reflect.New(flag.Target.Type()).Elem()
 	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
 	if err := flag.Parse(scan, scratch); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, cmp.Or(errors.Unwrap(err), err))
 	}
-	flag.Set = false // Parse has set it
+	flag.Set = false // Parse has set this
 	s.Used[flag.Name] = source
 	if flag.IsBool() && scratch.IsZero() {
 		return nil, nil // false is the default, and must not count as given
@@ -95,7 +95,7 @@ func (s *Sources) CheckRanges(flags []*kong.Flag) error {
 	return nil
 }
 
-// CheckNames returns an error if the configuration file has a name that is not a setting.
+// CheckNames returns an error if the configuration file has an unknown setting.
 func (s *Sources) CheckNames() error {
 	k, err := kong.New(new(Server))
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Sources) CheckNames() error {
 	return Usagef("%s:%d:%d: unknown setting %q: %s", s.File.Name, line, column, unknown[0], hint)
 }
 
-// Settings returns the settings of a serve without arguments, or why it would refuse them.
+// Settings returns the settings of a serve without arguments, or the error of such a serve.
 func (s *Sources) Settings() (*Settings, error) {
 	var server Server
 	k, err := kong.New(&server, kong.Writers(io.Discard, io.Discard), kong.Resolvers(kong.ResolverFunc(s.Resolve)))

@@ -16,7 +16,7 @@ import (
 	"pickup/internal/reload"
 )
 
-// A Transport says whether the service uses HTTPS, which health and tail have to know.
+// A Transport selects HTTP or HTTPS, for the service and for health and tail.
 type Transport struct {
 	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
 	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
@@ -34,8 +34,8 @@ func (t Transport) Scheme() string {
 	return "http"
 }
 
-// Config returns the TLS configuration and the files of its certificate. Both
-// are nil without TLS, and a self-signed certificate has no files.
+// Config returns the TLS configuration and the files of the certificate. Both are nil without
+// TLS, and a self-signed certificate has no files.
 func (t Transport) Config(ctx context.Context) (*tls.Config, *reload.Files, error) {
 	if !t.Secure() {
 		return nil, nil, nil
@@ -68,7 +68,7 @@ func (t Transport) Config(ctx context.Context) (*tls.Config, *reload.Files, erro
 	return config, files, nil
 }
 
-// selfSigned returns a certificate for localhost. Its key is never written to disk.
+// selfSigned returns a certificate for localhost. The key is never written to disk.
 func selfSigned(now time.Time) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// tomlOffset returns the index of the key, the table or the element that pointer
-// leads to, or of the nearest one around it.
+// tomlOffset returns the index of the key, the table or the element at pointer, or of the
+// nearest parent.
 func tomlOffset(text []byte, pointer string) int {
 	places := make(map[string]int)
 	tomlKeys(text, func(pointer string, offset int, _ *unstable.Node) {
@@ -25,7 +25,7 @@ func tomlOffset(text []byte, pointer string) int {
 }
 
 // tomlKeys calls yield with the pointer and the offset of each key and of each element of an
-// array, in the order of a TOML document that parses; what is in an element has no places. The
+// array, in the order of a valid TOML document; values inside an element have no places. The
 // value is nil for a table, and for all but the last part of a dotted key.
 func tomlKeys(text []byte, yield func(pointer string, offset int, value *unstable.Node)) {
 	tables := make(map[string]int) // in each array so far

@@ -16,7 +16,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A list is a collection, or an object as its only item.
+// A list is a collection, or an object as the only item.
 type list struct {
 	name   string
 	object bool
@@ -44,7 +44,7 @@ func (r *Recording) findIDs(all []*entry) {
 // plain matches valid names of collections and objects.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// A target is the collection or object that a response belongs to, with its records.
+// A target is the collection or object of a response, with the records of the response.
 type target struct {
 	name    string
 	object  bool
@@ -53,8 +53,8 @@ type target struct {
 	id      jsontext.Value // of the parent
 }
 
-// add adds the records of a response to a collection, or makes it an object, and returns
-// the outcome. It returns "" if the response is neither.
+// add adds the records of a response to a collection, or adds an object, and returns the
+// outcome. add returns "" if the response has no target.
 func (r *Recording) add(e *entry) string {
 	t := r.target(e)
 	if t == nil || e.Response.Status != 200 || !r.canName(t.name) || !t.object && !r.distinct(t.records) {
@@ -91,8 +91,8 @@ func (r *Recording) add(e *entry) string {
 	return "the collection " + t.name
 }
 
-// target returns what a response belongs to: /posts to a collection or an object, /posts/1
-// and /posts/1/comments to a collection. It returns nil if it belongs to nothing.
+// target returns the target of a response: a collection or an object for /posts, a collection
+// for /posts/1 and /posts/1/comments, otherwise nil.
 func (r *Recording) target(e *entry) *target {
 	body := r.unwrap(e.body)
 	isList := body.Kind() == '['
@@ -118,7 +118,7 @@ func (r *Recording) target(e *entry) *target {
 	return t
 }
 
-// put adds a record, or merges its fields into the one with the same id.
+// put adds a record, or merges the fields into a record with the same id.
 func (l *list) put(e *entry, id string, v jsontext.Value) {
 	if i := l.byID[id]; i != nil {
 		i.Value = rawjson.MergeMembers(i.Value, v)
@@ -144,7 +144,7 @@ func (r *Recording) unwrap(body jsontext.Value) jsontext.Value {
 	return body
 }
 
-// list returns the collection or object with this name, nil if it does not exist.
+// list returns the collection or object with this name, or nil.
 func (r *Recording) list(name string) *list {
 	for _, l := range r.lists {
 		if l.name == name {
@@ -167,8 +167,8 @@ func (r *Recording) distinct(records []jsontext.Value) bool {
 	return true
 }
 
-// wrapper returns the end of a sentence about the field of an object that holds a list of
-// records, or "".
+// wrapper returns the end of a sentence about a field with a list of records in an object, or
+// "".
 func (r *Recording) wrapper(body jsontext.Value) string {
 	for name, v := range rawjson.Members(body) {
 		if records := slices.Collect(rawjson.Elements(v)); len(records) > 0 && r.distinct(records) {
@@ -202,8 +202,8 @@ func (r *Recording) route(l *list) {
 	}
 }
 
-// parameters returns the parameters of a query that have another name in pickup, as both
-// sides of a route have them, each after an ampersand.
+// parameters returns the parameters of a query with other names in pickup: both sides of a
+// route, with an ampersand before each parameter.
 func (r *Recording) parameters(l *list, query url.Values) (from, to string) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		field, _, _ := strings.Cut(operator.ReplaceAllString(name, ""), ".")

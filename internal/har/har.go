@@ -34,7 +34,8 @@ type Options struct {
 	// List and Record are the fields that wrap lists and records. "": none.
 	List, Record string
 
-	// Refuses reports whether the database cannot have a collection of that name. It may be nil.
+	// Refuses reports whether the database cannot have a collection of that name. Refuses may
+	// be nil.
 	Refuses func(name string) bool
 }
 
@@ -65,7 +66,7 @@ type Answer struct {
 // A Route maps the recorded API's parameter names to pickup's.
 type Route struct{ From, To string }
 
-// An entry is a request with its response.
+// An entry is a request with the response.
 type entry struct {
 	Started  string `json:"startedDateTime"`
 	Request  struct{ Method, URL string }
@@ -80,7 +81,7 @@ type entry struct {
 	body jsontext.Value
 }
 
-// prefix matches the start of a path that names an API and its version.
+// prefix matches the start of a path with the name and the version of an API.
 var prefix = regexp.MustCompile(`^(/(api|rest|v\d+(\.\d+)?)\b)*`)
 
 // Read reads a HAR file.
@@ -113,7 +114,8 @@ func Read(text []byte, o Options) (*Recording, error) {
 	}
 	r.findIDs(usable)
 
-	// Lists come before their records, which may have more fields. Children come last.
+	// Lists come before records, because single records may have more fields. Children come
+	// last.
 	slices.SortStableFunc(usable, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Started, b.Started))
 	})
@@ -139,8 +141,8 @@ func Read(text []byte, o Options) (*Recording, error) {
 	return r, nil
 }
 
-// findBase parses the URLs of the entries. Without a base in the options, it sets the base
-// that most responses in JSON share.
+// findBase parses the URLs of the entries. Without a base in the options, findBase sets the
+// base of most responses in JSON.
 func (r *Recording) findBase(entries []*entry) error {
 	given := r.Base
 	counts := make(map[string]int)
@@ -173,8 +175,8 @@ func (r *Recording) findBase(entries []*entry) error {
 // literal escapes the wildcards of rules.
 var literal = strings.NewReplacer("*", "%2A", ":", "%3A")
 
-// fix adds the fixed answer of an entry, unless a later entry has the same URL. It returns
-// the outcome.
+// fix adds the fixed answer of an entry, unless a later entry has the same URL. fix returns the
+// outcome.
 func (r *Recording) fix(e, latest *entry) string {
 	if e != latest {
 		return "left out: a later response has the same URL"
@@ -193,7 +195,7 @@ func (r *Recording) fix(e, latest *entry) string {
 	return "fixed answers" + r.wrapper(e.body)
 }
 
-// limitFixed sorts the fixed answers and drops those beyond the limits of a server.
+// limitFixed sorts the fixed answers and drops all beyond the limits of a server.
 func (r *Recording) limitFixed() {
 	slices.SortStableFunc(r.Fixed, func(a, b Answer) int {
 		return strings.Count(b.Query, "=") - strings.Count(a.Query, "=")
@@ -209,7 +211,7 @@ func (r *Recording) limitFixed() {
 	}
 }
 
-// writeReport starts the report with what became of the requests.
+// writeReport starts the report with the outcomes of the requests.
 func (r *Recording) writeReport(requests int) {
 	r.Report = []string{spell.Count(requests, "request") + ", the API is " + r.Base}
 	for _, outcome := range slices.Sorted(maps.Keys(r.outcomes)) {
@@ -223,7 +225,7 @@ func (r *Recording) writeReport(requests int) {
 // isWeb reports whether u is an http or https URL, not one of a browser extension or of data.
 func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
 
-// decode reads the path and the body of an entry and hides secrets. It returns the reason
+// decode reads the path and the body of an entry and hides secrets. decode returns the reason
 // if the entry cannot be used, or else "".
 func (r *Recording) decode(e *entry) string {
 	content := e.Response.Content
@@ -287,7 +289,7 @@ var embeds = []string{"_embed", "_expand", "include", "expand", "populate", "emb
 func (e *entry) isEmbedded() bool { return slices.ContainsFunc(embeds, e.url.Query().Has) }
 
 // rank returns the position of an entry among the others. Whole lists and pages decide the
-// order of a collection, so they come before filtered and sorted lists.
+// order of a collection, and come before filtered and sorted lists.
 func (e *entry) rank() int {
 	switch {
 	case e.isEmbedded():
@@ -310,6 +312,6 @@ func (e *entry) isPage() bool {
 	return true
 }
 
-// mostName is the maximum length of a path segment. A longer one cannot be the name of a
+// mostName is the maximum length of a path segment. A longer segment cannot be the name of a
 // file in a folder.
 const mostName = 200

@@ -1,11 +1,10 @@
-// Package lint finds what is wrong with a database file that people edit:
-// edits that undid what clients had written, broken JSON, elements that no URL reaches,
-// and records that break a rule of the schema.
+// Package lint finds faults in a database file: edits that reverted writes of clients, broken
+// JSON, elements without a URL, and records that break a rule of the schema.
 //
-// A [Finding] is one of these, with its place in the file. A [Linter] lists the findings
-// of a database, a [Watcher] reports them while it is served, a [Schema] is its schema
-// file, and Broken turns the error of a file that does not parse into a finding. The
-// check command, the log, readyz?verbose and /_/findings all report findings.
+// A [Finding] is a fault with a place in the file. A [Linter] lists the findings of a database,
+// a [Watcher] reports findings while the database is served, a [Schema] is the schema file, and
+// Broken turns the error of broken text into a finding. The check command, the log,
+// readyz?verbose and /_/findings all report findings.
 package lint
 
 import (
@@ -36,7 +35,7 @@ type Finding struct {
 	Detail     string `json:"detail"`               // one sentence
 	Suggestion string `json:"suggestion,omitempty"` // see schema.Fault
 
-	// The following fields are for an edit that reverted writes of clients.
+	// The following fields are for edits.
 	Kind    string    `json:"kind,omitempty"` // "edit"
 	Rev     string    `json:"rev,omitempty"`  // the id of the revision
 	At      time.Time `json:"at,omitzero"`
@@ -54,10 +53,10 @@ type Element struct {
 	ID         string `json:"id,omitempty"`
 }
 
-// String returns the element as text logs show it.
+// String returns the element as in text logs.
 func (e Element) String() string { return strings.TrimSuffix(e.Collection+"/"+e.ID, "/") }
 
-// edited returns the finding of an edit. run is the run of its database.
+// edited returns the finding of an edit. run is the run of the database.
 func edited(run string, e database.Edit) Finding {
 	f := Finding{Kind: "edit", Rev: fmt.Sprintf("%s-%d", run, e.Rev), At: e.Time.UTC()}
 	var names []string
@@ -78,11 +77,11 @@ func edited(run string, e database.Edit) Finding {
 	return f
 }
 
-// maxNamed is the number of elements that the text of a finding names.
+// maxNamed is the number of elements in the text of a finding.
 const maxNamed = 10
 
-// String returns the finding as FILE:LINE:COLUMN: DETAIL, without a place that
-// was not looked up. Before the detail it names the value that breaks a rule.
+// String returns the finding as FILE:LINE:COLUMN: DETAIL, or without an unknown place. The
+// value that breaks a rule comes before the detail.
 func (f Finding) String() string {
 	file := spell.Printable(f.File)
 	if f.Line == 0 {
@@ -96,8 +95,8 @@ func (f Finding) Compare(g Finding) int {
 	return cmp.Or(cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line), cmp.Compare(f.Column, g.Column))
 }
 
-// Locate returns f with the line and column of its pointer in text, or of the
-// closest parent if the value is missing. A finding that has a place keeps it.
+// Locate returns f with the line and column of the pointer in text, or of the closest parent if
+// the value is missing. An existing place stays.
 func (f Finding) Locate(text []byte) Finding {
 	if f.Line > 0 {
 		return f
@@ -105,8 +104,8 @@ func (f Finding) Locate(text []byte) Finding {
 	return f.at(storage.Place{Line: 1, Column: 1, Text: text, Inside: f.Pointer}, nil)
 }
 
-// at returns f with the line and column of what its pointer leads to from a place.
-// In the text, fields may have any name that the schema accepts; rules may be nil.
+// at returns f with the line and column of the pointer's value, found from a place. In the
+// text, fields may have any name in the schema; rules may be nil.
 func (f Finding) at(p storage.Place, rules *schema.Schema) Finding {
 	f.Line, f.Column = p.Line, p.Column
 	pointers := append([]string{f.Pointer}, rules.Respelled(f.Pointer)...)

@@ -11,7 +11,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Text is the text of a database, as a filestore.Store has it.
+// A Text is the text of a database, as in a filestore.Store.
 type Text interface {
 	Unreachable() []storage.UnreachableElement
 	UnreachableCount() int
@@ -19,9 +19,9 @@ type Text interface {
 	Value(name string) jsontext.Value // of a top-level field
 }
 
-// A Linter lists the findings of a database that is in use: first the edits that undid
-// what clients had written, then the elements that no URL reaches, then the values that
-// break a rule. Its methods may be called by several goroutines at once.
+// A Linter lists the findings of a database in use: first edits that reverted writes of
+// clients, then elements without a URL, then values that break a rule. Several goroutines may
+// call the methods at once.
 type Linter struct {
 	file    string
 	text    Text
@@ -60,7 +60,7 @@ func (l *Linter) List(start, end int) (found []Finding, count int) {
 }
 
 // Count returns the number of findings. Broken rules are counted as of the last check; pending
-// reports that the database has changed since.
+// reports later changes of the database.
 func (l *Linter) Count() (n int, pending bool) {
 	n, pending = l.checker.Count()
 	n += len(l.db.Edits())
@@ -70,7 +70,7 @@ func (l *Linter) Count() (n int, pending bool) {
 	return n, pending
 }
 
-// findings returns violations with their places.
+// findings returns violations with places.
 func (l *Linter) findings(violations []database.Violation) []Finding {
 	found := make([]Finding, len(violations))
 	pointers := make([]string, len(violations))

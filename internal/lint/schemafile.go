@@ -21,11 +21,11 @@ import (
 	"pickup/internal/spell"
 )
 
-// A Schema is the schema file of a served database, which is read again when it changes.
+// A Schema is the schema file of a served database. Changes of the file are read again.
 type Schema struct {
 	reload.Files
 	Rules   *schema.Schema // to open the database with; nil without any
-	Missing error          // that the database names a file that does not exist, or nil
+	Missing error          // the error of a missing declared file, or nil
 
 	path string // of the database
 	text Text
@@ -39,7 +39,7 @@ func NewSchema(path string, text Text) *Schema {
 	return s
 }
 
-// Use makes the schema put its rules into force in db, which was opened with Rules.
+// Use makes the schema put rules into force in db, after Open with Rules.
 func (s *Schema) Use(db *database.DB) { s.db = db }
 
 // paths returns the path of the schema, "" if the database names no file.
@@ -48,8 +48,8 @@ func (s *Schema) paths() []string {
 	return []string{path}
 }
 
-// apply puts the rules of the schema into force; without a schema, no rules. Its
-// errors about the schema are *schema.Error.
+// apply puts the rules of the schema into force; without a schema, no rules. Errors about the
+// schema are *schema.Error.
 func (s *Schema) apply(ctx context.Context, texts [][]byte, err error) error {
 	declared := Declared(s.text)
 	path, unusable := SchemaPath(s.path, declared)
@@ -61,7 +61,7 @@ func (s *Schema) apply(ctx context.Context, texts [][]byte, err error) error {
 	case inText:
 		return err
 	case err != nil:
-		text, _ := openfile.Read(s.path, math.MaxInt32) // without it the place is 1:1
+		text, _ := openfile.Read(s.path, math.MaxInt32) // without the text, the place is 1:1
 		f := Finding{Pointer: "/$schema"}.Locate(text)
 		return &schema.Error{File: s.path, Line: f.Line, Column: f.Column, Reason: err.Error()}
 	case s.db == nil:
@@ -74,7 +74,7 @@ func (s *Schema) apply(ctx context.Context, texts [][]byte, err error) error {
 	return nil
 }
 
-// kept says which rules are in force while the schema cannot be used.
+// kept describes the rules in force while the schema cannot be used.
 func (s *Schema) kept() string {
 	if s.db.Schema() == nil {
 		return "there are no rules, and writes are not checked"
@@ -82,11 +82,10 @@ func (s *Schema) kept() string {
 	return "the previous rules stay in force"
 }
 
-// LoadSchema returns the schema of the database at path: the file that its
-// "$schema" field declares or, if that is empty, <name>.schema.json. It returns
-// nil if there is none. An error about the text is a *schema.Error; one that wraps
-// ErrNotFile says that a URL is declared, which is never fetched, and one that wraps
-// ErrMissing that the declared file does not exist.
+// LoadSchema returns the schema of the database at path: the file in the "$schema" field or, if
+// declared is empty, <name>.schema.json. Without a schema, LoadSchema returns nil. An error
+// about the text is a *schema.Error. The error wraps ErrNotFile if a URL is declared, because
+// nothing is fetched, and ErrMissing if the declared file does not exist.
 func LoadSchema(path, declared string) (*schema.Schema, error) {
 	file, err := SchemaPath(path, declared)
 	if err != nil {
@@ -96,9 +95,8 @@ func LoadSchema(path, declared string) (*schema.Schema, error) {
 	return compile(path, file, declared, texts, err)
 }
 
-// compile compiles the text of the schema in file. err says why it cannot be
-// read; a schema that is not declared may be missing. Clients see the errors, so they
-// name no folder.
+// compile compiles the text of the schema in file. err is the error of reading the file; an
+// undeclared schema may be missing. Errors name no folder, because clients see them.
 func compile(database, file, declared string, texts [][]byte, err error) (*schema.Schema, error) {
 	switch e, atFile := errors.AsType[*fs.PathError](err); {
 	case err == nil:
@@ -117,12 +115,11 @@ func compile(database, file, declared string, texts [][]byte, err error) (*schem
 	return nil, err
 }
 
-// ErrMissing is the error of a "$schema" that names a missing file, without a file of a similar
-// name.
+// ErrMissing is the error of a missing file in "$schema", without a file of a similar name.
 var ErrMissing = errors.New("which does not exist")
 
-// nearSchema returns the existing file that the name of a missing schema probably means, or "".
-// The schema of another database does not count.
+// nearSchema returns an existing file with a name like the missing schema, or "". The schema of
+// another database does not count.
 func nearSchema(database, file string) string {
 	near := spell.NearFile(file)
 	owner := strings.TrimSuffix(near, ".schema.json") + ".json"
@@ -132,11 +129,11 @@ func nearSchema(database, file string) string {
 	return near
 }
 
-// ErrNotFile is the error of a "$schema" that is not the path of a file.
+// ErrNotFile is the error of a "$schema" without the path of a file.
 var ErrNotFile = errors.New("it must be the path of a file, because nothing is fetched")
 
-// base returns the path that the schema is named for: db.json for a folder or the file of one
-// collection, which have no "$schema", and otherwise the database.
+// base returns the path for the name of the schema: db.json for a folder or the file of one
+// collection, because these have no "$schema", and otherwise the database.
 func base(database string) string {
 	if info, err := os.Stat(database); err == nil && info.IsDir() {
 		return filepath.Join(database, "db.json")
@@ -153,9 +150,9 @@ func base(database string) string {
 	return database
 }
 
-// SchemaPath returns the path of the schema of a database. declared is the value
-// of "$schema", a URI reference as editors read it; if it is empty, the schema
-// of db.json, and of a folder and of the file of one collection, is db.schema.json.
+// SchemaPath returns the path of the schema of a database. declared is the value of "$schema",
+// a URI reference, as for editors. If declared is empty, the schema of db.json, of a folder and
+// of the file of one collection is db.schema.json.
 func SchemaPath(database, declared string) (string, error) {
 	if declared == "" {
 		database = base(database)

@@ -16,11 +16,11 @@ import (
 	"pickup/internal/spell"
 )
 
-// A Watcher reports what is wrong with the database while it is served: each new
-// finding once in the log, all of them to clients.
+// A Watcher reports the faults of a served database: each new finding once in the log, all
+// findings to clients.
 type Watcher struct {
 	*Linter
-	schema *Schema // nil for a database in a cluster, which has its rules
+	schema *Schema // nil for a database in a cluster, where the cluster has the rules
 	log    *slog.Logger
 	logged map[string]bool // keys of the findings of the last report
 }
@@ -32,13 +32,13 @@ func Watch(path string, text Text, db *database.DB, schema *Schema, log *slog.Lo
 }
 
 const (
-	maxLogged   = 20          // findings that one report logs
-	reportAfter = time.Second // from a change to its report; people save several times
+	maxLogged   = 20          // findings in one report
+	reportAfter = time.Second // from a change to the report; people save several times
 )
 
-// Run reports at once and after each external edit of the database or of its
-// schema, until ctx is done. After other changes it only checks the database, but rests
-// ten times as long as the latest check took.
+// Run reports at once and after each external edit of the database or of the schema, until ctx
+// is done. After other changes, Run only checks the database, and then rests for ten times the
+// duration of the check.
 func (w *Watcher) Run(ctx context.Context) {
 	rev := w.db.Snapshot().Rev()
 	rules := w.db.Schema()
@@ -80,7 +80,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		begin := time.Now()
 		if edited {
 			w.report()
-			debug.FreeOSMemory() // the load of a large file leaves several times its size
+			debug.FreeOSMemory() // the load of a large file leaves garbage of several times the size
 		} else {
 			w.Linter.List(0, 0)
 		}
@@ -112,14 +112,14 @@ func summary(r *database.Revision) string {
 	return strings.Join(parts, ", ")
 }
 
-// report logs the findings that the last report did not have.
+// report logs the findings since the last report.
 func (w *Watcher) report() {
 	found, _ := w.Linter.List(0, math.MaxInt)
 	now, n := make(map[string]bool, len(found)), 0
 	for _, f := range found {
 		key := f.Pointer + "\x00" + f.Detail
 		if f.Rev != "" {
-			key = f.Rev // also if a part of it was put back
+			key = f.Rev // also after a part was put back
 		}
 		now[key] = true
 		if w.logged[key] {
@@ -140,8 +140,8 @@ func (w *Watcher) report() {
 	w.logged = now
 }
 
-// List returns the findings in the schema and the database. It names the files
-// without their folders, because clients see it.
+// List returns the findings in the schema and the database. List names files without folders,
+// because clients see the findings.
 func (w *Watcher) List(start, end int) (found []Finding, count int) {
 	broken, n := w.InSchema()
 	found, count = w.Linter.List(start-n, end-n)
@@ -163,7 +163,7 @@ func (w *Watcher) Count() (n int, pending bool) {
 	return n + count, pending
 }
 
-// InSchema returns what is wrong with the schema, and how many findings that is: 1, or 0.
+// InSchema returns the fault in the schema and the number of faults: 1, or 0.
 func (w *Watcher) InSchema() (f Finding, n int) {
 	if w.schema != nil {
 		if f, ok := Broken(w.schema.Err()); ok {
@@ -174,7 +174,7 @@ func (w *Watcher) InSchema() (f Finding, n int) {
 	return f, 0
 }
 
-// LogLost logs the changes that edits have undone and nobody has put back: they are lost
+// LogLost logs changes that edits have reverted and nobody has put back: these changes are lost
 // when the server ends.
 func (w *Watcher) LogLost() {
 	for _, e := range w.db.Edits() {

@@ -1,4 +1,4 @@
-// Package reload reloads files that change while a server uses them.
+// Package reload reloads changed files of a server.
 package reload
 
 import (
@@ -16,17 +16,17 @@ import (
 	"pickup/internal/openfile"
 )
 
-// Files is a set of files that are reloaded when they change: the schema, the users, or the
-// certificate and its key. While the files cannot be used, the last good content stays in
+// Files is a set of files with a reload after changes: the schema, the users, or the
+// certificate and the key. While the files cannot be used, the last good content stays in
 // force.
 //
-// One goroutine calls Load and Follow; Err and Pending may be called by others.
+// One goroutine calls Load and Follow; other goroutines may call Err and Pending.
 type Files struct {
 	Name  string          // "users", for the log and readyz?verbose
 	Paths func() []string // may change; "" is a missing file
 
-	// Apply puts the contents of the files into force, or returns why it cannot.
-	// If the files cannot be read, texts is nil and err says why.
+	// Apply puts the contents of the files into force. If the files cannot be read, texts is
+	// nil and err is the reason.
 	Apply func(ctx context.Context, texts [][]byte, err error) error
 	// Kept returns a clause about the content in force while the files cannot be used.
 	Kept func() string
@@ -37,10 +37,10 @@ type Files struct {
 	Once [][]byte
 
 	// Busy, if not nil, reports whether a program is changing several files. The files are
-	// not reloaded until it is done.
+	// reloaded after the end of these changes.
 	Busy func() bool
 
-	seen    [sha256.Size]byte // digest of the files when they were last read
+	seen    [sha256.Size]byte // digest of the files at the last read
 	since   time.Time         // when seen last changed
 	applied atomic.Pointer[content]
 	failure atomic.Pointer[error]
@@ -52,20 +52,19 @@ type content struct {
 	digest [sha256.Size]byte
 }
 
-// Pending reports whether the files have changed since the last call of Apply that has
-// returned.
+// Pending reports whether the files have changed since the last return of Apply.
 func (f *Files) Pending() bool {
 	c := f.applied.Load()
 	texts, err := f.read(c.paths)
 	return digest(c.paths, texts, err) != c.digest
 }
 
-// saveTime is how long a file may be missing or empty before it counts as changed: an editor
-// removes or truncates a file for a moment when it saves.
+// saveTime is how long a missing or empty file does not count as changed: an editor removes or
+// truncates a file for a moment during a save.
 const saveTime = 2 * time.Second
 
-// New returns files that must be readable, and may be pipes. kept is a clause about the content
-// in force while the files cannot be used.
+// New returns files. The files must be readable, and may be pipes. kept is a clause about the
+// content in force while the files cannot be used.
 func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *Files {
 	return &Files{
 		Name:  name,
@@ -81,7 +80,7 @@ func New(name, kept string, apply func(texts [][]byte) error, paths ...string) *
 	}
 }
 
-// Err returns the error of files that cannot be used, nil if they are in force.
+// Err returns the error of unusable files, nil if the files are in force.
 func (f *Files) Err() error {
 	if err := f.failure.Load(); err != nil {
 		return *err
@@ -89,7 +88,7 @@ func (f *Files) Err() error {
 	return nil
 }
 
-// Load reads the files and applies them for the first time.
+// Load reads and applies the files for the first time.
 func (f *Files) Load(ctx context.Context) error {
 	paths := f.Paths()
 	texts, err := f.readFirst(ctx, paths)
@@ -105,12 +104,11 @@ func (f *Files) Load(ctx context.Context) error {
 // later.
 var ErrNotYet = errors.New("not possible yet")
 
-// ErrUnchanged is returned by Apply if the change is in a part of a file that Apply does not
-// use.
+// ErrUnchanged is returned by Apply if the change is only in unused parts of a file.
 var ErrUnchanged = errors.New("unchanged")
 
-// Follow reloads each set when its files change, and logs the result, until ctx is done. It
-// calls changed when Err of a set has changed.
+// Follow reloads each set after changes of the files, and logs the result, until ctx is done.
+// Follow calls changed after a change of the Err of a set.
 func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*Files) {
 	for {
 		wait := pollEvery
@@ -134,7 +132,7 @@ func Follow(ctx context.Context, log *slog.Logger, changed func(), sets ...*File
 
 const (
 	pollEvery = time.Second            // between two reads of the files
-	lookAgain = 100 * time.Millisecond // the same after a change, which may be half a save
+	lookAgain = 100 * time.Millisecond // the same after a change, because a change may be half a save
 )
 
 // refresh applies changed files once two reads return the same.
@@ -191,7 +189,7 @@ func (f *Files) read(paths []string) ([][]byte, error) {
 	return Read(paths...)
 }
 
-// readFirst is read for Load. If some files are pipes, it sets Once.
+// readFirst is read for Load. If some files are pipes, readFirst sets Once.
 func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, err error) {
 	if f.Once != nil || !f.Pipes {
 		return f.read(paths)
@@ -211,8 +209,7 @@ func (f *Files) readFirst(ctx context.Context, paths []string) (texts [][]byte, 
 	return texts, nil
 }
 
-// Read returns the contents of files, or the error of the first file that cannot be read or
-// is too large.
+// Read returns the contents of files, or the error of the first unreadable or too large file.
 func Read(paths ...string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		text, err := openfile.Read(path, openfile.MaxSize)

@@ -35,7 +35,7 @@ import (
 // maxDepth is the maximum depth of a file.
 const maxDepth = 256
 
-// A Line is a pattern and its target, with the offsets of both in the file.
+// A Line is a pattern and a target, with the offsets of both in the file.
 type Line struct {
 	Pattern, Target     string
 	PatternAt, TargetAt int
@@ -72,8 +72,7 @@ func Parse(text []byte) ([]Line, *Fault) {
 	return lines, nil
 }
 
-// A Table is a list of routes in order. Its methods may be called by several
-// goroutines at once.
+// A Table is a list of routes in order. Several goroutines may call the methods at once.
 type Table struct {
 	lines  []Line
 	routes []route
@@ -98,7 +97,7 @@ type capture struct {
 	inQuery bool
 }
 
-// New returns the table of some lines, or all their faults.
+// New returns the table of lines, or all faults.
 func New(lines []Line) (*Table, []Fault) {
 	t := &Table{lines: lines}
 	var faults []Fault
@@ -127,7 +126,7 @@ func (t *Table) Lines() []Line {
 	return t.lines
 }
 
-// Equal reports whether both tables have the same routes, whatever their offsets.
+// Equal reports whether both tables have the same routes, whatever the offsets.
 func (t *Table) Equal(other *Table) bool {
 	return slices.EqualFunc(t.Lines(), other.Lines(), func(a, b Line) bool {
 		return a.Pattern == b.Pattern && a.Target == b.Target
@@ -243,7 +242,7 @@ func (r *route) index(word string) int {
 	return slices.Index(r.groups, word[1:])
 }
 
-// Rewrite applies the first matching route to an escaped path and query. It appends the
+// Rewrite applies the first matching route to an escaped path and query. Rewrite appends the
 // remaining query of the request to the query of the target.
 func (t *Table) Rewrite(path, query string) (newPath, newQuery string, ok bool) {
 	for _, r := range t.routes {
@@ -305,10 +304,10 @@ func (r *route) insert(text string, values []capture, inQuery bool) string {
 		case values[i].inQuery == inQuery:
 			return values[i].text
 		case inQuery:
-			plain, _ := url.PathUnescape(values[i].text) // net/http has parsed it
+			plain, _ := url.PathUnescape(values[i].text) // net/http has parsed this
 			return url.QueryEscape(plain)
 		}
-		plain, _ := url.QueryUnescape(values[i].text) // take has parsed it
+		plain, _ := url.QueryUnescape(values[i].text) // take has parsed this
 		return url.PathEscape(plain)
 	})
 }

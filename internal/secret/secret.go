@@ -16,10 +16,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// Hidden replaces a value that may be secret.
+// Hidden replaces a possible secret.
 const Hidden = "…"
 
-// words has the words, in the singular, that name a secret. Some are two words joined, as in
+// words has the words for secrets, in the singular. Some are two words joined, as in
 // card_number.
 var words = map[string]bool{
 	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true,
@@ -34,8 +34,8 @@ var words = map[string]bool{
 var ends = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
 	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
 
-// IsName reports whether a word of a name, or of a text, names a secret:
-// accessToken and X-Api-Key have one, author and monkey have none.
+// IsName reports whether a word of a name, or of a text, names a secret: accessToken and
+// X-Api-Key contain such a word, author and monkey do not.
 func IsName(name string) bool {
 	previous := ""
 	secret := func(word string) bool {
@@ -76,7 +76,7 @@ var token = regexp.MustCompile(`eyJ[\w-]+(?:\.[\w-]*){4}|eyJ[\w-]+\.eyJ[\w-]+\.[
 // parameter matches a name with a value in a URL.
 var parameter = regexp.MustCompile(`[?&;#][^?&;#=\s]+=[^?&;#\s]+`)
 
-// hiders lists expressions that match secrets in a text, and their replacements.
+// hiders lists expressions for secrets in a text, with replacements.
 var hiders = []struct {
 	match *regexp.Regexp
 	with  string
@@ -114,8 +114,8 @@ func InText(s string) string {
 	})
 }
 
-// Hide returns a compact value with Hidden in place of secrets, and without fields whose names
-// contain JSON Web Tokens. It calls found with the name of each hidden field.
+// Hide returns a compact value with Hidden in place of secrets, and without fields with JSON
+// Web Tokens in the name. Hide calls found with the name of each hidden field.
 func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	out := []byte{v[0]}
 	switch kind := v.Kind(); {
@@ -147,8 +147,8 @@ func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value
 	return append(out, rawjson.Closing(v[0]))
 }
 
-// subject returns the secret name that an object has a value for, as {"name": "password",
-// "value": "x"} does, or "".
+// subject returns the secret name in an object with a value, such as {"name": "password",
+// "value": "x"}, or "".
 func subject(object jsontext.Value) string {
 	for _, member := range []string{"name", "key", "field", "header"} {
 		v, ok := rawjson.Member(object, member)
@@ -159,7 +159,7 @@ func subject(object jsontext.Value) string {
 	return ""
 }
 
-// hideString is Hide for a string, which may contain JSON.
+// hideString is Hide for a string. The string may contain JSON.
 func hideString(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	s := rawjson.Unquote(v)
 	hidden := s

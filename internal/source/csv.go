@@ -19,13 +19,13 @@ import (
 	"pickup/internal/spell"
 )
 
-// CSV returns the records of a CSV text for the collection called name. It calls wrong for
+// CSV returns the records of a CSV text for the collection called name. CSV calls wrong for
 // each wrong line.
 //
 // The first line has the names of the fields; from.city is the field city of the object from.
 // The separator is a comma, a semicolon, a tab, or the character in a line such as sep=; before
-// the names. kindOf returns the kind of the values at a path: a string, a number, true, or
-// 0 for an unknown kind. A column of an unknown kind is text unless all of its values are
+// the names. kindOf returns the kind of the values at a path: a string, a number, true, or 0
+// for an unknown kind. A column of an unknown kind is text unless all of its values are
 // numbers, or all are true or false. An empty value is a missing field.
 func CSV(
 	name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string),
@@ -63,8 +63,8 @@ func CSV(
 	return items
 }
 
-// overlaps reports whether a path is equal to one of others, or the start of one, or has one as
-// its start.
+// overlaps reports whether a path and one of others are equal, or one is the start of the
+// other.
 func overlaps(path []string, others [][]string) bool {
 	return slices.ContainsFunc(others, func(other []string) bool {
 		n := min(len(path), len(other))

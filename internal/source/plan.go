@@ -10,7 +10,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Part is a transaction that fits one request.
+// A Part is a transaction of the size of a request.
 type Part struct {
 	operations []*operation
 	made       [][]byte // operations that make the collections of earlier parts
@@ -66,8 +66,8 @@ func (p *Part) Transaction(trial bool) []byte {
 	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
 }
 
-// Sets reports whether the part sets a top-level field. Such a part overwrites what others have
-// written there since the plan was made.
+// Sets reports whether the part sets a top-level field. Such a part overwrites later writes of
+// others to the field.
 func (p *Part) Sets() bool {
 	return slices.ContainsFunc(p.operations, func(o *operation) bool { return o.sets })
 }
@@ -108,9 +108,9 @@ func (p *Part) Done() {
 	}
 }
 
-// Plan divides items into parts of at most most bytes and operations, and sets their
-// outcomes. Plan calls wrong for items that cannot be imported. Records of a collection without
-// records keep their ids: Plan sets such a collection as a whole.
+// Plan divides items into parts of at most most bytes and operations, and sets their outcomes.
+// Plan calls wrong for faulty items. Records of a collection without records keep their ids:
+// Plan sets such a collection as a whole.
 func Plan(
 	s *database.Snapshot, items []*Item, replace bool, most int64, operations int, wrong func(i *Item, detail string),
 ) []*Part {
@@ -141,8 +141,8 @@ type planner struct {
 	parts []*Part
 }
 
-// compare sets the outcome of an item and returns the value that the database has for it. The
-// outcome of a wrong item stays empty.
+// compare sets the outcome of an item and returns the value in the database. The outcome of a
+// wrong item stays empty.
 func (p *planner) compare(i *Item) (old []byte) {
 	kind, exists := p.snapshot.Kind(i.Field)
 	if exists && (kind == storage.Array) != i.isList() {

@@ -1,6 +1,6 @@
-// Package source reads what people import into a database: CSV (csv.go) and JSON. An
-// Item is a record or another top-level field, and has the position of the value in the
-// text, for reports of faults.
+// Package source reads CSV (csv.go) and JSON for an import into a database. An Item is a record
+// or another top-level field, and has the position of the value in the text, for reports of
+// faults.
 package source
 
 import (

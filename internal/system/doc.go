@@ -1,4 +1,4 @@
-// Package system tests the whole system: the built command with its clients, clusters,
-// containers, editors, crashes and power cuts. The tests of the page, and others that
-// need a browser, are in page.
+// Package system tests the whole system: the built command with clients, clusters, containers,
+// editors, crashes and power cuts. The files in testdata/script specify the command. Package
+// page has the tests of the page and other tests in a browser.
 package system

@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// A Sum is a checksum of 64 bits of the content of a file: CRC-32C and CRC-32 side
-// by side. It is the same in each process, so it can be part of the names of dot
-// files. The processor computes it six times faster than SHA-256, which matters
-// because each load sums the whole file. It detects accidents, not forgery: everyone
-// who can write to the directory can write to the file.
+// A Sum is a checksum of 64 bits of the content of a file: CRC-32C and CRC-32 side by side. A
+// Sum is the same in each process, so a name of a dot file can contain a Sum. The processor
+// computes a Sum six times faster than SHA-256; each load sums the whole file. A Sum detects
+// accidents, not forgery: every writer of the directory can write to the file.
 type Sum uint64
 
 func (s Sum) String() string { return fmt.Sprintf("%016x", uint64(s)) }
@@ -25,7 +24,7 @@ var (
 	tables      = [2]*crc32.Table{Castagnoli, crc32.IEEETable}
 )
 
-// A Writer computes the Sum of what is written to it. It has the two CRCs.
+// A Writer computes the Sum of written bytes. The fields are the two CRCs.
 type Writer [2]uint32
 
 func (w *Writer) Write(b []byte) (int, error) {
@@ -37,17 +36,17 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Append continues with a part whose sum is known, in constant time.
+// Append continues with a part of a known sum, in constant time.
 func (w *Writer) Append(p Part) {
 	for i, poly := range polynomials {
 		w[i] = multiply(w[i], p.shifts[i], poly) ^ p.Writer[i]
 	}
 }
 
-// Sum returns the Sum of what has been written.
+// Sum returns the Sum of all written bytes.
 func (w *Writer) Sum() Sum { return Sum(w[0])<<32 | Sum(w[1]) }
 
-// Of returns the Sum of parts, which follow one another.
+// Of returns the Sum of consecutive parts.
 func Of(parts ...[]byte) Sum {
 	var w Writer
 	for _, p := range parts {
@@ -56,13 +55,13 @@ func Of(parts ...[]byte) Sum {
 	return w.Sum()
 }
 
-// A Part has what the sum of a text needs of a part of the text.
+// A Part is a part of a text for the sum of the text.
 type Part struct {
 	Writer
 	shifts [2]uint32 // x to the number of bits of the part
 }
 
-// PartOf returns the Part of pieces, which follow one another.
+// PartOf returns the Part of consecutive pieces.
 func PartOf(pieces ...[]byte) Part {
 	var p Part
 	size := 0
@@ -81,8 +80,8 @@ func PartOf(pieces ...[]byte) Part {
 	return p
 }
 
-// A CRC is a polynomial over GF(2) modulo a fixed one. Bytes that follow multiply
-// it by a power of x. The highest bit is the coefficient of x to the power of 0.
+// A CRC is a polynomial over GF(2) modulo a fixed polynomial. Further bytes multiply a CRC by a
+// power of x. The highest bit is the coefficient of x to the power of 0.
 
 // multiply returns the product of a and b modulo poly.
 func multiply(a, b, poly uint32) (product uint32) {

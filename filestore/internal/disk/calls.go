@@ -10,9 +10,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Calls has every call that a filestore makes to the file system.
+// Calls has every call of a filestore to the file system.
 type Calls struct {
-	Resolve func(path string) (string, error) // path without its symlinks
+	Resolve func(path string) (string, error) // path without symlinks
 	Stat    func(path string) (os.FileInfo, error)
 	List    func(dir string) ([]fs.DirEntry, error) // sorted by name
 	Open    func(path string, flag int, perm os.FileMode) (*os.File, error)
@@ -37,20 +37,20 @@ type Calls struct {
 	Lock  func(f *os.File) error                 // exclusively, without waiting, until f is closed; ErrTaken
 	Lease func(f *os.File, kind LeaseKind) error // until f is closed or NoLease; ErrTaken
 
-	// OpenBlocks says that a program can prevent a rename or a removal of a file by having it
-	// open, and that no file that is open can be renamed over, as on Windows. A store then
-	// keeps no file open from one operation to the next, and these calls are there.
+	// OpenBlocks means that an open file can prevent a rename or a removal of the file, and
+	// that no rename replaces an open file, as on Windows. A store then keeps no file open
+	// between operations, and the following calls are set.
 	OpenBlocks bool
-	OpenAlone  func(path string) (*os.File, error) // for reading and writing, if no other program writes, and none can until it is closed; ErrHeld
-	Guard      func(path string) (*os.File, error) // until it is closed no program can prevent a rename of it; ErrHeld
+	OpenAlone  func(path string) (*os.File, error) // for reading and writing, without other writers until the close; ErrHeld
+	Guard      func(path string) (*os.File, error) // until the close no program can prevent a rename; ErrHeld
 	Unused     func(path string) error             // ErrTaken if a program has the file open
 
-	// CanWrite returns why the file or directory at path, or size bytes on its disk,
-	// cannot be written, as far as that can be seen without writing.
+	// CanWrite returns an error if the file or directory at path, or size bytes on the disk,
+	// cannot be written. CanWrite itself writes nothing, so it misses some errors.
 	CanWrite func(path string, size int64) error
 
 	IsMount func(path string) bool // path is itself a mount point
-	IsShare func(path string) bool // programs of another machine may have it open, which leases do not cover
+	IsShare func(path string) bool // programs of another machine may have path open, despite a lease
 	Watch   func() (*fsnotify.Watcher, error)
 }
 
@@ -89,7 +89,7 @@ func Real() Calls {
 	}
 }
 
-// Timed returns c with calls of synced that report how long each sync took.
+// Timed returns c with a call of synced for each sync, with the duration.
 func (c Calls) Timed(synced func(time.Duration)) Calls {
 	if synced == nil {
 		return c
@@ -106,15 +106,14 @@ func (c Calls) Timed(synced func(time.Duration)) Calls {
 	return c
 }
 
-// CreateNew makes Open create a file. It fails if there is a file, or a symlink,
-// at the path.
+// CreateNew makes Open create a file. Open fails if there is a file, or a symlink, at the path.
 const CreateNew = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 
-// ErrTaken means that another process holds the lock, or has the file open in a
-// way that prevents the lease.
+// ErrTaken means that another process holds the lock, or prevents the lease by having the file
+// open.
 var ErrTaken = errors.New("taken by another process")
 
-// ErrHeld means that another program has the file open in a way that prevents the call.
+// ErrHeld means that another program prevents the call by having the file open.
 var ErrHeld = errors.New("another program has the file open")
 
 // IsAny reports whether err is one of errs, as errors.Is does.
@@ -122,9 +121,9 @@ func IsAny(err error, errs ...error) bool {
 	return slices.ContainsFunc(errs, func(e error) bool { return errors.Is(err, e) })
 }
 
-// A LeaseKind says what a lease holds back. While a lease is held the kernel
-// makes other processes wait in open. It grants a lease only if no process has
-// the file open in that way, so a lease also shows who has a file open.
+// A LeaseKind selects the opens that wait for a lease. While a process holds a lease, the
+// kernel makes other processes wait in open. The kernel grants a lease only if no process has
+// the file open in such a way, so a lease also detects open files.
 type LeaseKind int
 
 const (
@@ -133,8 +132,8 @@ const (
 	WriteLease           // no other process has the file open
 )
 
-// Cause returns the part of err that says what happened, without the path. An
-// error may reach clients, which must not learn our paths.
+// Cause returns the cause in err without the path. An error may reach clients, and clients must
+// not learn paths.
 func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -12,11 +12,10 @@ import (
 	"pickup/filestore/internal/checksum"
 )
 
-// ErrChanging means that a file was written to while it was read.
+// ErrChanging means that a file changed during a read.
 var ErrChanging = errors.New("the file is being written")
 
-// Read returns the content of f, all from one state of f, or ErrChanging if f
-// changes meanwhile.
+// Read returns the content of one state of f, or ErrChanging if f changes meanwhile.
 func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
 	before, err := c.Fstat(f)
 	if err != nil {
@@ -37,7 +36,7 @@ func (c *Calls) Read(f *os.File, now func() time.Time) ([]byte, State, error) {
 	return data, State{after, checksum.Of(data), SureAt(after, read)}, nil
 }
 
-// ReadAll returns the content of f, which is about size bytes long.
+// ReadAll returns the content of f, about size bytes.
 func (c *Calls) ReadAll(f *os.File, size int64) ([]byte, error) {
 	data := make([]byte, 0, size+1) // one more, to meet the end without growing
 	for {
@@ -55,8 +54,8 @@ func (c *Calls) ReadAll(f *os.File, size int64) ([]byte, error) {
 	}
 }
 
-// A Writer writes to File from the offset Off on. After an error its methods do
-// nothing and return that error.
+// A Writer writes to File from the offset Off on. After an error, the methods do nothing and
+// return the error.
 type Writer struct {
 	Calls *Calls
 	File  *os.File
@@ -64,9 +63,9 @@ type Writer struct {
 	err   error
 }
 
-// A piece is the size of a write: large enough that the kernel finds large parts of
-// memory for it, which takes a third less time than writes of 64 KiB. It has at most
-// mostRuns runs, as the kernel allows.
+// A piece is the size of a write: large enough for the kernel to find large parts of memory, in
+// a third less time than for writes of 64 KiB. A piece has at most mostRuns runs, the limit of
+// the kernel.
 const (
 	piece    = 1 << 20
 	mostRuns = 1024

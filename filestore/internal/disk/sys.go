@@ -11,10 +11,9 @@ import (
 
 var errCircle = errors.New("its symbolic links lead in a circle")
 
-// resolve returns path without its symlinks. The last one may point to a file
-// that does not exist yet.
+// resolve returns path without symlinks. The last symlink may point to a missing file.
 func resolve(path string) (string, error) {
-	for range 40 { // the number of links that Linux follows
+	for range 40 { // the limit of Linux
 		real, err := filepath.EvalSymlinks(path)
 		switch {
 		case err == nil:
@@ -58,9 +57,8 @@ func rename(op, from, to string, flags uint32) error {
 	return nil
 }
 
-// RenameByLink is RenameNew on systems without such a call. It uses a hard link;
-// without hard links, another process may create to between the check and the
-// rename.
+// RenameByLink is RenameNew on systems without such a call. RenameByLink uses a hard link;
+// without hard links, another process may create to between the check and the rename.
 func RenameByLink(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
@@ -75,8 +73,7 @@ func RenameByLink(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Unsupported reports whether err means that the system or the file system does
-// not have the call.
+// Unsupported reports whether err means a missing call in the system or the file system.
 func Unsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) // ENOSYS, ENOTSUP and the like
 }

@@ -20,8 +20,7 @@ func renameWith(from, to string, flags uint32) error {
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, uint(flags))
 }
 
-// changed returns the time of the last change to the inode, which no program can
-// set.
+// changed returns the time of the last change to the inode. No program can set this time.
 func changed(info os.FileInfo) syscall.Timespec {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ctim
@@ -29,7 +28,7 @@ func changed(info os.FileInfo) syscall.Timespec {
 	return syscall.Timespec{}
 }
 
-// writeAt lets the kernel join runs, which saves a copy.
+// writeAt lets the kernel join runs, and saves a copy.
 func writeAt(f *os.File, runs [][]byte, off int64) (int, error) {
 	n := 0
 	size := 0
@@ -61,9 +60,9 @@ func reserve(f *os.File, size int64) error {
 	return err
 }
 
-// lease takes a lease of the given kind on f. The kernel grants it to the file's
-// owner and to processes with CAP_LEASE. Root in a container lacks that, but may
-// become the owner for the moment, as far as the file system is concerned.
+// lease takes a lease of the given kind on f. The kernel grants a lease to the file's owner and
+// to processes with CAP_LEASE. Root in a container lacks CAP_LEASE, but may become the owner
+// for the file system for a moment.
 func lease(f *os.File, kind LeaseKind) error {
 	arg := map[LeaseKind]int{NoLease: unix.F_UNLCK, ReadLease: unix.F_RDLCK, WriteLease: unix.F_WRLCK}[kind]
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, arg)
@@ -99,8 +98,8 @@ func isMount(path string) bool {
 	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
-// isShare reports whether path is on a file system that shows files of another machine, as
-// Docker Desktop and virtual machines do. Such a file system may grant leases all the same.
+// isShare reports whether path is on a file system with files of another machine, as in Docker
+// Desktop and virtual machines. Such a file system may grant leases all the same.
 func isShare(path string) bool {
 	var st unix.Statfs_t
 	err := unix.Statfs(path, &st)

@@ -9,7 +9,7 @@ import (
 	"pickup/internal/openfile"
 )
 
-// Calls that need no more, but on Windows.
+// Simple calls, except on Windows.
 var (
 	stat     = os.Stat
 	openFile = openfile.OpenFile

@@ -10,8 +10,8 @@ import (
 	"github.com/pkg/xattr"
 )
 
-// NoFollow makes Open fail if the path is a symlink. Through a symlink in place
-// of a lock file we would write to the file that it points to.
+// NoFollow makes Open fail if the path is a symlink. Through a symlink in place of a lock file,
+// a store would write to another file.
 const NoFollow = syscall.O_NOFOLLOW
 
 func lock(f *os.File) error {
@@ -22,8 +22,8 @@ func lock(f *os.File) error {
 	return err
 }
 
-// Links returns the number of names of a file. It is 0 for a file that was
-// removed while a mount holds it.
+// Links returns the number of names of a file. Links returns 0 for a removed file that a mount
+// still holds.
 func Links(info os.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)
@@ -40,9 +40,9 @@ func Owner(info os.FileInfo) (uid, gid int, ok bool) {
 	return int(st.Uid), int(st.Gid), true
 }
 
-// copyOwner gives f the owner of like and the extended attributes of the file at
-// from, as far as permitted. Attributes that only f has are removed: a new file has an
-// ACL of its own if its directory has one for new files.
+// copyOwner gives f the owner of like and the extended attributes of the file at from, as far
+// as permitted. Other attributes of f are removed: a new file has an ACL if the directory has a
+// default ACL.
 func copyOwner(f *os.File, like os.FileInfo, from string) {
 	if uid, gid, ok := Owner(like); ok && f.Chown(uid, gid) != nil {
 		f.Chown(-1, gid) // the owner is not ours to give, a group of ours is
@@ -61,8 +61,8 @@ func copyOwner(f *os.File, like os.FileInfo, from string) {
 	}
 }
 
-// BlockSize returns the unit in which a file system writes when it cuts a file
-// off: a block of 4 to 64 KiB. Some report the larger size that they prefer.
+// BlockSize returns the unit of a write that truncates a file: a block of 4 to 64 KiB. Some
+// file systems report a larger preferred size.
 func BlockSize(info os.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return min(max(int64(st.Blksize), 4<<10), 64<<10)

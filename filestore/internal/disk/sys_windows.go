@@ -17,8 +17,8 @@ import (
 // NoFollow is zero: Windows has no such flag.
 const NoFollow = 0
 
-// A sysError is an error of Windows that errors.Is finds as what it means. ErrHeld means
-// nothing else, although access may be denied.
+// A sysError is an error of Windows; errors.Is finds the meaning. ErrHeld means nothing else,
+// although access may be denied.
 type sysError struct {
 	syscall.Errno
 	means error
@@ -33,7 +33,7 @@ func (e sysError) Unwrap() error {
 	return e.Errno
 }
 
-// meanings are those of errors that Windows tells apart and a store does not.
+// meanings maps errors of Windows to the fewer errors of a store.
 var meanings = map[syscall.Errno]error{
 	windows.ERROR_SHARING_VIOLATION:     ErrHeld,
 	windows.ERROR_LOCK_VIOLATION:        ErrHeld,
@@ -52,8 +52,8 @@ var meanings = map[syscall.Errno]error{
 	windows.ERROR_DEVICE_HARDWARE_ERROR: syscall.EIO,
 }
 
-// explain gives err its meaning. Of a call that changes a name, blocks is ErrHeld: access
-// is also denied to the name of a file that is removed and still open.
+// explain adds the meaning to err. For a call that changes a name, blocks is ErrHeld: access is
+// also denied to the name of a removed file that is still open.
 func explain(err error, blocks error) error {
 	errno, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
@@ -108,8 +108,8 @@ func unused(path string) error {
 
 const swapNames, noReplace = 1, 2
 
-// renameWith replaces no file and swaps no names. The new name is durable when it returns.
-// The log of NTFS is in order, so all changes of names before are durable, too.
+// renameWith replaces no file and swaps no names. The new name is durable after the return. The
+// log of NTFS is in order, so all changes of names before are durable, too.
 func renameWith(from, to string, flags uint32) error {
 	if flags == swapNames {
 		return errors.ErrUnsupported
@@ -158,13 +158,13 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// setModTime uses f: the time that is set for a name changes again when f is closed.
+// setModTime uses f: a time set by the name would change again at the close of f.
 func setModTime(f *os.File, path string, t time.Time) error {
 	at := windows.NsecToFiletime(t.UnixNano())
 	return windows.SetFileTime(windows.Handle(f.Fd()), nil, nil, &at)
 }
 
-// lock locks a byte far after the text, which stays readable.
+// lock locks a byte far after the text; the text stays readable.
 func lock(f *os.File) error {
 	after := windows.Overlapped{OffsetHigh: 1 << 20}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &after)
@@ -181,8 +181,8 @@ type basicInfo struct {
 	_                               uint32
 }
 
-// A fileInfo is an os.FileInfo with the identity of the file. That of package os looks the
-// identity up by the name, when another file may have it.
+// A fileInfo is an os.FileInfo with the identity of the file. Package os looks up the identity
+// by the name, and another file may have this name by then.
 type fileInfo struct {
 	os.FileInfo
 	windows.ByHandleFileInformation
@@ -227,7 +227,8 @@ func SameFile(a, b os.FileInfo) bool {
 	return ok && ok2 && i.VolumeSerialNumber == j.VolumeSerialNumber && i.FileIndexHigh == j.FileIndexHigh && i.FileIndexLow == j.FileIndexLow
 }
 
-// changed returns the time of the last change to the file or its name, which few programs set.
+// changed returns the time of the last change to the file or the name. Few programs set this
+// time.
 func changed(info os.FileInfo) int64 {
 	if i, ok := info.(*fileInfo); ok {
 		return i.changed
@@ -246,7 +247,7 @@ func Links(info os.FileInfo) uint64 {
 // Owner returns false: Windows has no such owners.
 func Owner(info os.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
 
-// kept are the attributes that a new file gets from the old one.
+// kept lists the attributes of the old file for the new file.
 const kept = windows.FILE_ATTRIBUTE_READONLY | windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM |
 	windows.FILE_ATTRIBUTE_ARCHIVE | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
 
