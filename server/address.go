@@ -11,37 +11,37 @@ import (
 	"pickup/server/internal/httpx"
 )
 
-// The header that names a session, and the path that does so if a client cannot send headers.
+// The header that names a session, and the path for clients that cannot send headers.
 const (
 	sessionHeader    = "Pickup-Session"
 	newSessionHeader = "Pickup-Session-New"
 	sessionPrefix    = "/_/s/"
 )
 
-// pageHeader is what the service's own pages send.
+// pageHeader is a header of requests from pages of the service.
 const pageHeader = "Pickup-Page"
 
-// An address is how the client has addressed a request that the front has changed.
+// An address is the address of a request before the front changed the path.
 type address struct {
 	sent    *url.URL
-	session string // the session that the path names, "" if none
+	session string // the session in the path; "": none
 	path    string // as sent, without the session, escaped
 }
 
-// An addressedContext is the context that the front gives to a request with an address.
+// An addressedContext is the context of a request that the front has changed.
 type addressedContext struct {
 	context.Context
 	address *address
 }
 
-// addressOf returns the address of a request, nil if the front has not changed the request. The
-// addressedContext is the outermost context, so that it is found without a search.
+// addressOf returns the address of a request, nil if the front has not changed the request. It need
+// not search, because the addressedContext is the outermost context.
 func addressOf(r *http.Request) *address {
 	p, _ := r.Context().(addressedContext)
 	return p.address
 }
 
-// sentURL returns the URL of a request as the client has sent it.
+// sentURL returns the URL of a request as sent by the client.
 func sentURL(r *http.Request) *url.URL {
 	if p := addressOf(r); p != nil {
 		return p.sent
@@ -49,10 +49,10 @@ func sentURL(r *http.Request) *url.URL {
 	return r.URL
 }
 
-// noRoute is a path that no route has.
+// noRoute is a path without a route.
 const noRoute = "*"
 
-// cutSession returns the session that an escaped path begins with, and what follows.
+// cutSession returns the session at the start of an escaped path, and the rest of the path.
 func cutSession(path string) (session, rest string) {
 	below, ok := strings.CutPrefix(path, sessionPrefix)
 	session, rest, _ = strings.Cut(below, "/")
@@ -62,7 +62,7 @@ func cutSession(path string) (session, rest string) {
 	return session, "/" + rest
 }
 
-// sessionPath returns what the path of a request begins with if it names a session.
+// sessionPath returns the part of the path that names a session, or "".
 func sessionPath(p *address) string {
 	if p == nil || p.session == "" {
 		return ""
@@ -70,7 +70,7 @@ func sessionPath(p *address) string {
 	return sessionPrefix + p.session
 }
 
-// sessionOf returns the session that a request names, "" without one.
+// sessionOf returns the session that a request names, or "".
 func sessionOf(r *http.Request) string {
 	if p := addressOf(r); p != nil && p.session != "" {
 		return p.session
@@ -81,9 +81,8 @@ func sessionOf(r *http.Request) string {
 	return ""
 }
 
-// pathOf returns the path that rules match: as it was sent, without session and
-// prefix. The pages of a single-page application are one page, whose path is /: the
-// names in their paths are often names in the API, too.
+// pathOf returns the path for stubs: as sent, without session and prefix. For a page of a
+// single-page application it returns /, because the paths of pages often look like paths of the API.
 func (s *server) pathOf(r *http.Request) string {
 	p := addressOf(r)
 	if p == nil {
@@ -103,10 +102,9 @@ func isPage(r *http.Request, sent string) bool {
 	return httpx.IsRead(r) && !strings.Contains(path.Base(sent), ".") && httpx.Prefers(r, "text/html")
 }
 
-// urlOf returns the URL that the client has sent, without its query, with the host as the
-// client spelled it. It is absolute, so that pages of other origins can follow it.
-// X-Forwarded-Proto comes from a proxy that terminates TLS; a client that forges it
-// affects only its own links.
+// urlOf returns the absolute URL of a request as sent by the client, without the query. Pages of
+// other origins can follow an absolute URL. X-Forwarded-Proto comes from a proxy that terminates
+// TLS; a client that forges the header only affects the links in the response.
 func urlOf(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
@@ -115,8 +113,8 @@ func urlOf(r *http.Request) string {
 	return scheme + uriText(r.Host) + uriText(sentURL(r).EscapedPath())
 }
 
-// uriText percent-encodes characters that net/http accepts in a URL but that must
-// not be in one between < and >.
+// uriText percent-encodes characters that net/http accepts in a URL but that are not allowed in a URL
+// between < and >.
 func uriText(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

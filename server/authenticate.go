@@ -14,18 +14,17 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// closeUnauthenticated closes an HTTP/1.1 connection after the answer if a body
-// is in flight and the client has not authenticated. Otherwise net/http would
-// wait for the body before it sends the answer, and a slow sender would hold a
-// connection that does not count as idle. authenticate undoes this for clients
-// with credentials.
+// closeUnauthenticated closes an HTTP/1.1 connection after the response if a body is in flight and
+// the client has not authenticated. Otherwise net/http would wait for the body before sending the
+// response, and a slow client would hold a connection that does not count as idle. authenticate
+// undoes this for clients with credentials.
 func closeUnauthenticated(c *gin.Context) {
 	if c.Request.ContentLength != 0 && c.Request.ProtoMajor == 1 {
 		c.Writer.Header()["Connection"] = closing
 	}
 }
 
-// loginHint says how to log in to a server on a loopback address, or to do without.
+// loginHint explains how to log in to a server on a loopback address, or how to turn passwords off.
 func (s *server) loginHint(r *http.Request) string {
 	if !s.Loopback {
 		return ""
@@ -36,9 +35,9 @@ func (s *server) loginHint(r *http.Request) string {
 	return fmt.Sprintf(hint, cmp.Or(s.User, "USER"), httpx.Clip(target))
 }
 
-// authenticate checks the credentials (RFC 7617) before anything else is read.
-// livez and readyz need none, but readyz?verbose shows what is in the database.
-// Preflights were answered before.
+// authenticate checks the credentials (RFC 7617) before anything else of the request is read. livez
+// and readyz need no credentials, but readyz?verbose shows data. crossOrigin has already handled
+// preflights.
 func (s *server) authenticate(c *gin.Context) {
 	path := strings.TrimSuffix(c.FullPath(), "/")
 	if path == "/_/livez" || path == "/_/readyz" && !isVerbose(c.Request) {
@@ -50,16 +49,20 @@ func (s *server) authenticate(c *gin.Context) {
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) == 0 {
-		s.fail(c, problem.NoCredentials("The service requires a user and a password (HTTP Basic)."+s.loginHint(c.Request)))
+		detail := "The service requires a user and a password (HTTP Basic)." + s.loginHint(c.Request)
+		s.fail(c, problem.NoCredentials(detail))
 		return
 	}
-	switch account, pause, err := s.Auth.Check(c.Request.RemoteAddr, strings.Join(values, ", ")); { // two are malformed
+	// Joined, two values are malformed.
+	account, pause, err := s.Auth.Check(c.Request.RemoteAddr, strings.Join(values, ", "))
+	switch {
 	case err != nil:
 		s.fail(c, problem.NoCredentials("The Authorization header must be Basic and the Base64 of user:password."))
 	case pause > 0:
-		// The answer does not depend on whether the credentials are right.
+		// The response must not reveal whether the credentials are right.
 		seconds := strconv.Itoa(int((pause + time.Second - 1) / time.Second))
-		s.fail(c, problem.New(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.").With("Retry-After", seconds))
+		p := problem.New(http.StatusTooManyRequests, "Too many attempts to log in. Try again in "+seconds+" s.")
+		s.fail(c, p.With("Retry-After", seconds))
 	case account == nil:
 		s.fail(c, problem.NoCredentials("The user or the password is wrong."))
 	default:
@@ -73,21 +76,20 @@ func (s *server) authenticate(c *gin.Context) {
 	}
 }
 
-// revokedKey is the key of a channel in the context of a stream: it is closed when
-// the credentials of the client are no longer accepted.
+// revokedKey is the key of a channel in the context of a stream. The channel is closed when the
+// credentials of the client are revoked.
 const revokedKey = "revoked"
 
-// revoked returns that channel, nil if the server needs no credentials.
+// revoked returns the channel, nil if the server needs no credentials.
 func (req *request) revoked() <-chan struct{} {
 	c, _ := req.Value(revokedKey).(<-chan struct{})
 	return c
 }
 
-// readOnlyKey is the key of the name of a user who may only read.
+// readOnlyKey is the key of the name of a read-only user.
 const readOnlyKey = "read-only"
 
-// refuseWrites returns why the request may not write, nil if it may: the server is
-// read-only, or the user.
+// refuseWrites returns the problem for a write if the server or the user is read-only, otherwise nil.
 func (req *request) refuseWrites() *problem.Problem {
 	if req.ReadOnly {
 		return problem.New(http.StatusMethodNotAllowed, "The server is read-only (--read-only).")

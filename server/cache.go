@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// A responseCache caches bodies that were sent more than once, by entity tag. Equal
-// tags mean equal bytes, so no entry is ever stale: a write changes the tag, and
-// entries that are no longer used make room. The zero value is empty. It may be used
-// by several goroutines at once.
+// A responseCache caches bodies that were sent more than once, by entity tag. Equal tags mean equal
+// bytes, so no entry is ever stale: a write changes the tag, and the cache drops unused entries. The
+// zero value is empty. Several goroutines may use a responseCache at once.
 type responseCache struct {
 	mu    sync.Mutex
 	young map[string][]byte // guarded by mu; nil: sent once
@@ -18,8 +17,8 @@ type responseCache struct {
 
 const (
 	cacheSize      = 4 << 20 // bytes of young, and at most as many of old
-	maxCachedBody  = 1 << 20 // bytes; building a larger one is cheaper than sending it
-	cacheEntryCost = 128     // bytes of an entry in addition to its body
+	maxCachedBody  = 1 << 20 // bytes; building a larger body takes less time than sending
+	cacheEntryCost = 128     // bytes of an entry in addition to the body
 )
 
 // get returns the body with the tag, or nil.
@@ -36,7 +35,7 @@ func (s *responseCache) get(tag string) []byte {
 	return b
 }
 
-// offer stores a copy of a body when it is called with its tag a second time.
+// offer stores a copy of a body at the second call with the same tag.
 func (s *responseCache) offer(tag string, body []byte) {
 	if len(body) > maxCachedBody {
 		return

@@ -12,61 +12,45 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// maxStreamedChanges is the number of changes up to which the event of
-// a revision lists them.
+// maxStreamedChanges is the maximum number of changes that the event of a revision lists.
 const maxStreamedChanges = 200
 
-// listChanges serves GET /_/changes: the revisions that the history holds, the
-// newest first, or as a stream those to come.
+// listChanges serves GET /_/changes: the revisions in the history, the newest first, or the next
+// revisions as a stream.
 func (req *request) listChanges() error {
 	limit, err := req.number("_limit", math.MaxInt, 0, math.MaxInt)
 	if err != nil {
 		return err
 	}
-	fields, some := req.parameter("_fields")
-	streams, follow := req.parameter("_streams")
-	after, requests := req.parameter("_requests")
-	var request uint64
-	switch {
-	case some && fields != "id":
+	fields, brief := req.parameter("_fields")
+	if brief && fields != "id" {
 		return problem.BadParameter("_fields", `the only value is "id"`)
-	case follow && !httpx.WantsStream(req.Request):
-		return onlyStream("_streams")
-	case follow && streams != "1":
-		return problem.BadParameter("_streams", "the only value is 1")
-	case requests:
-		if request, err = req.followRequests(after); err != nil {
-			return err
-		}
 	}
-	t := live.ChangesTopic{Run: req.db.Run(), Values: !some, Most: maxStreamedChanges, Streams: follow, Requests: requests}
+	t := live.ChangesTopic{Run: req.db.Run(), Values: !brief, Most: -1}
 	if httpx.WantsStream(req.Request) {
-		since, err := req.readSince([]string{"_limit"})
-		if err != nil {
-			return err
-		}
-		if since.run == req.db.Run() { // else another server has counted, or this one before a restart
-			since.request = request
-		}
-		return req.stream(t, since)
+		return req.streamChanges(t)
 	}
-	begin, err := req.readSince(nil)
+	for _, name := range []string{"_streams", "_requests"} {
+		if _, sent := req.parameter(name); sent {
+			return onlyStream(name)
+		}
+	}
+	since, err := req.readSince(nil)
 	if err != nil {
 		return err
 	}
 	revisions := req.db.History()
-	if begin.now {
+	if since.now {
 		revisions = nil
-	} else if begin.run != "" {
-		after, ok, _ := req.db.Since(begin.rev)
-		if !ok || begin.run != req.db.Run() || !req.db.Shown(begin.rev) {
-			return gone(live.EventID(begin.run, begin.rev))
+	} else if since.run != "" {
+		after, ok, _ := req.db.Since(since.rev)
+		if !ok || since.run != req.db.Run() || !req.db.Shown(since.rev) {
+			return gone(live.EventID(since.run, since.rev))
 		}
 		revisions = after
 	}
 	slices.Reverse(revisions)
 	revisions = revisions[:min(limit, len(revisions))]
-	t.Most = -1
 	return req.respond(response{}, func(b []byte) ([]byte, error) {
 		b = append(b, '[')
 		for _, r := range revisions {
@@ -76,12 +60,39 @@ func (req *request) listChanges() error {
 	})
 }
 
-// followRequests returns the request after which a stream has the requests of clients, too.
-// It is refused where GET /_/requests would be.
+// streamChanges streams the next revisions and, if the client asks for more, the open streams and
+// the requests of clients.
+func (req *request) streamChanges(t live.ChangesTopic) error {
+	streams, follow := req.parameter("_streams")
+	if follow && streams != "1" {
+		return problem.BadParameter("_streams", "the only value is 1")
+	}
+	t.Most = maxStreamedChanges
+	t.Streams = follow
+	var request uint64
+	var err error
+	id, ok := req.parameter("_requests")
+	if ok {
+		t.Requests = true
+		request, err = req.followRequests(id)
+		if err != nil {
+			return err
+		}
+	}
+	since, err := req.readSince([]string{"_limit"})
+	if err != nil {
+		return err
+	}
+	if since.run == req.db.Run() { // otherwise the number is from another server or an earlier run
+		since.request = request
+	}
+	return req.stream(t, since)
+}
+
+// followRequests parses the id of the latest request that a client has. It refuses clients that may
+// not GET /_/requests.
 func (req *request) followRequests(id string) (number uint64, err error) {
 	switch {
-	case !httpx.WantsStream(req.Request):
-		return 0, onlyStream("_requests")
 	case !req.Requests:
 		return 0, problem.New(http.StatusForbidden, "The server records no requests (--requests).")
 	case req.session != nil:
@@ -89,7 +100,8 @@ func (req *request) followRequests(id string) (number uint64, err error) {
 	case isElsewhere(req.Request):
 		return 0, requestsForbidden()
 	}
-	if number, err = strconv.ParseUint(id, 10, 64); err != nil {
+	number, err = strconv.ParseUint(id, 10, 64)
+	if err != nil {
 		return 0, problem.BadParameter("_requests", "must be the id of a request, or 0")
 	}
 	return number, nil

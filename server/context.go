@@ -10,7 +10,7 @@ func requestIDOf(c *gin.Context) string {
 	return httpx.Header(c.Writer.Header(), httpx.RequestIDHeader)
 }
 
-// describedBy is the value of Link that leads to llms.
+// describedBy returns the value of Link that refers to llms.txt.
 func describedBy(sessionPath string) string {
 	return "<" + sessionPath + "/_/llms.txt" + `>; rel="describedby"`
 }
@@ -18,7 +18,7 @@ func describedBy(sessionPath string) string {
 // problemKey is the key of a request's *problem in its context.
 const problemKey = "problem"
 
-const simulatedHeader = "Pickup-Simulated" // what was simulated
+const simulatedHeader = "Pickup-Simulated" // lists the simulations
 
-// isSimulated reports whether an answer was delayed, held, or made up.
+// isSimulated reports whether a response was delayed, held, or made up.
 func isSimulated(c *gin.Context) bool { return c.Writer.Header()[simulatedHeader] != nil }

@@ -10,17 +10,15 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// csvType is the media type of RFC 4180: lines end in CRLF, and the first one has the names.
+// csvType is the media type of RFC 4180: lines end in CRLF, and the first line has the names.
 const csvType = "text/csv; charset=utf-8; header=present"
 
-// appendCSV appends records as a table with a column for each top-level field, in
-// the order in which they first occur. Strings are unquoted, other values are JSON;
-// null and missing fields are empty cells. An element that is not an object is in
-// the first column.
+// appendCSV appends records as a table with a column for each top-level field, in the order of
+// appearance. Strings are unquoted, other values are JSON; null and missing fields are empty cells.
+// An element that is not an object is in the first column.
 //
-// Spreadsheets run text that begins with =, +, -, @, a tab or a line break as a
-// formula. Such text, but not a number, gets an apostrophe in front. Clients that
-// need the exact text use JSON.
+// Spreadsheets run text that starts with =, +, -, @, a tab or a line break as a formula. appendCSV
+// puts an apostrophe before such text, except numbers. Clients that need the exact text use JSON.
 func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	column := make(map[string]int)
 	var names []string
@@ -63,7 +61,7 @@ func appendRow(dst []byte, cells []string) []byte {
 		return append(dst, "\"\"\r\n"...)
 	}
 	b := bytes.NewBuffer(dst)
-	w := csv.NewWriter(b) // with UseCRLF it would change the line breaks in cells
+	w := csv.NewWriter(b) // UseCRLF would change the line breaks in cells
 	_ = w.Write(cells)    // a bytes.Buffer returns no error
 	w.Flush()
 	return append(bytes.TrimSuffix(b.Bytes(), []byte("\n")), "\r\n"...)

@@ -7,13 +7,13 @@ import (
 	"pickup/internal/storage"
 )
 
-// A resumePoint is where a client wants a stream to begin.
+// A resumePoint is the point at which a client wants a stream to start.
 type resumePoint struct {
 	now bool        // with the next change
 	run string      // after the state at rev of this run; "": with a reset
 	rev storage.Rev // of run
 
-	request uint64 // the latest that the client has; 0: none
+	request uint64 // the latest request that the client has; 0: none
 }
 
 func parseEventID(id string) (resumePoint, bool) {

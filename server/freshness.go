@@ -13,24 +13,25 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// Others may change a database in a cluster. A read shows the state that this server
-// has, which they may have overtaken. It can ask for another one with the header
-// Pickup-Revision: for one that is not older than a revision, or for the latest.
+// Other servers may change a database in a cluster. A read returns the state of this server, which
+// may not be the latest. With the header Pickup-Revision, a read can require a state that is not
+// older than a revision, or the latest state.
 
 const (
-	latestRevision = "latest"         // of Pickup-Revision
-	revisionWait   = 2 * time.Second  // how long a read waits for its state
-	maxWait        = 10 * time.Second // how long it may wait, by Prefer: wait=N
-	staleAfter     = 3 * time.Second  // answers have Age if the cluster has not answered for so long
+	latestRevision = "latest"         // a value of Pickup-Revision
+	revisionWait   = 2 * time.Second  // time that a read waits for the state
+	maxWait        = 10 * time.Second // maximum of Prefer: wait=N
+	staleAfter     = 3 * time.Second  // time without an answer of the cluster until responses have Age
 )
 
-// awaitRevision makes a read use a state that is as new as it asks for.
+// awaitRevision makes a read use the required state.
 func (req *request) awaitRevision() error {
 	if !httpx.IsRead(req.Request) && req.Request.Method != methodQuery {
-		return nil // a write is judged on the latest state in any case
+		return nil // a write always uses the latest state
 	}
 	want := ""
-	switch values := req.Request.Header[revisionHeader]; {
+	values := req.Request.Header[revisionHeader]
+	switch {
 	case len(values) > 1:
 		return problem.New(http.StatusBadRequest, "The request has "+revisionHeader+" more than once.")
 	case len(values) == 1:
@@ -44,29 +45,31 @@ func (req *request) awaitRevision() error {
 	if want == "" {
 		return nil
 	}
-
 	return req.reach(func(ctx context.Context) (*database.Snapshot, error) {
 		if want == latestRevision {
 			return req.db.Fresh(ctx)
 		}
 		at, ok := parseEventID(want)
 		if !ok {
-			return nil, problem.New(http.StatusBadRequest, revisionHeader+" must be the value of that header in an answer, as in 7KQ2AB-42, or latest.")
+			const detail = " must be the value of that header in a response, as in 7KQ2AB-42, or latest."
+			return nil, problem.New(http.StatusBadRequest, revisionHeader+detail)
 		}
 		if at.run != req.db.Run() {
-			return nil, problem.New(http.StatusPreconditionFailed,
-				revisionHeader+" comes from another database, or from an earlier run of this server. Send the request without it.")
+			const detail = " comes from another database, or from an earlier run of this server. " +
+				"Send the request without it."
+			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+detail)
 		}
 		snap, err := req.db.Reach(ctx, at.rev)
 		if err != nil && req.isLost(at.rev) {
-			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+" is a state that the database has lost. Send the request without it.")
+			const detail = " is a state that the database has lost. Send the request without it."
+			return nil, problem.New(http.StatusPreconditionFailed, revisionHeader+detail)
 		}
 		return snap, err
 	})
 }
 
-// isLost reports whether the latest state is older than a revision, which a client has
-// seen: the cluster was restored from a backup.
+// isLost reports whether the latest state is older than a revision that a client has seen, because
+// the cluster was restored from a backup.
 func (req *request) isLost(rev storage.Rev) bool {
 	ctx, cancel := context.WithTimeout(req.Request.Context(), revisionWait)
 	defer cancel()
@@ -74,8 +77,8 @@ func (req *request) isLost(rev storage.Rev) bool {
 	return err == nil && latest < rev
 }
 
-// reach makes the request one of the state that find returns, which may take as long
-// as the request can wait.
+// reach makes the request use the state that find returns. It cancels find after the time that the
+// request may wait.
 func (req *request) reach(find func(context.Context) (*database.Snapshot, error)) error {
 	wait := revisionWait
 	value, _ := preferenceOf(req.Context, "wait")
@@ -85,7 +88,8 @@ func (req *request) reach(find func(context.Context) (*database.Snapshot, error)
 	ctx, cancel := context.WithTimeout(req.Request.Context(), wait)
 	defer cancel()
 	snap, err := find(ctx)
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrAway) && req.Request.Context().Err() == nil {
+	isTimeout := errors.Is(err, context.DeadlineExceeded) && req.Request.Context().Err() == nil
+	if isTimeout && !errors.Is(err, storage.ErrAway) {
 		if age := req.db.Age(); age > staleAfter {
 			return &storage.AwayError{Since: time.Now().Add(-age), Err: err}
 		}
@@ -103,9 +107,8 @@ func tryAgainSoon(detail string) *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, detail).With("Retry-After", "1")
 }
 
-// settle calls look, which looks at snap for what the request is about. If look
-// returns an error and the method is not safe, it is called again on the latest state
-// of a cluster: what refuses a write must hold there.
+// settle calls look, which looks up the target of the request in snap. If look fails for a write in
+// a cluster, settle calls look again with the latest state: an old state must not refuse a write.
 func (req *request) settle(look func() error) error {
 	err, was := look(), req.snap
 	if err == nil || isSafe(req.Request.Method) || !req.db.Shared() {

@@ -30,28 +30,31 @@ func (req *request) generate() error {
 		Made    map[string][]string         `json:"made"`
 		Records map[string][]jsontext.Value `json:"records,omitempty"` // if they are not stored
 	}
-	if answer.Seed, err = strconv.ParseUint(string(body["seed"]), 10, 53); body["seed"] == nil {
-		answer.Seed = rand.Uint64N(1_000_000)
-	} else if err != nil { // as JavaScript has numbers
-		return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
+	answer.Seed = rand.Uint64N(1_000_000)
+	if seed := body["seed"]; seed != nil {
+		answer.Seed, err = strconv.ParseUint(string(seed), 10, 53) // exact in JavaScript
+		if err != nil {
+			return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
+		}
 	}
-	text, _ := rawjson.Text(body["now"])
-	now, err := time.Parse(time.RFC3339, text)
-	if text == "" {
-		now = time.Now()
-	} else if err != nil {
-		return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
+	now := time.Now()
+	if text, ok := rawjson.Text(body["now"]); ok {
+		now, err = time.Parse(time.RFC3339, text)
+		if err != nil {
+			return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
+		}
 	}
 	after, err := req.updateList("", func(tx *database.Tx) (err error) {
 		answer.Made, err = fake.Make(tx, counts, answer.Seed, now)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case prefer(req.Context, preferMinimal):
+	}
+	if prefer(req.Context, preferMinimal) {
 		return req.sendNothing()
-	case hasPreference(req.Context, preferRollback):
+	}
+	if hasPreference(req.Context, preferRollback) {
 		answer.Records = make(map[string][]jsontext.Value)
 		for name, ids := range answer.Made {
 			for _, id := range ids {
@@ -65,13 +68,14 @@ func (req *request) generate() error {
 	return req.sendNow(http.StatusOK, answer)
 }
 
-// counts reads how many records each collection gets.
+// counts reads the number of new records for each collection.
 func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 	total, most := 0, req.mostOperations()
 	for quoted, v := range rawjson.Members(v) {
 		name := rawjson.Unquote(quoted)
+		at := rawjson.Pointer("collections", name)
 		n, err := strconv.Atoi(string(v))
-		switch at := rawjson.Pointer("collections", name); {
+		switch {
 		case memberOf(req.snap, name) == nothing:
 			return nil, req.noCollection(req.snap, name)
 		case memberOf(req.snap, name) == object:
@@ -79,12 +83,17 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 		case err != nil || n < 1:
 			return nil, problem.WrongShapeAt(at, "the number of records must be 1 or more, as in 50")
 		}
-		counts, total = append(counts, fake.Count{Collection: name, N: n}), min(total, most)+n
+		counts = append(counts, fake.Count{Collection: name, N: n})
+		total = min(total, most) + n // without overflow
 	}
 	if counts == nil {
-		err = problem.WrongShapeAt("/collections", `collections must be an object with the number of records of each collection, as in {"schedules": 50}`)
-	} else if total > most {
-		err = problem.Newf(http.StatusRequestEntityTooLarge, "A request can make at most %d records. Send several, or use pickup generate.", most)
+		const detail = "collections must be an object with the number of records of each collection, " +
+			`as in {"schedules": 50}`
+		return nil, problem.WrongShapeAt("/collections", detail)
 	}
-	return counts, err
+	if total > most {
+		const format = "A request can make at most %d records. Send several, or use pickup generate."
+		return nil, problem.Newf(http.StatusRequestEntityTooLarge, format, most)
+	}
+	return counts, nil
 }

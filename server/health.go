@@ -17,7 +17,7 @@ const maxFindings = 1000
 // health is the body of livez and readyz.
 type health struct {
 	Status string `json:"status"`
-	// What readyz?verbose adds.
+	// For readyz?verbose:
 	Checks   []checked      `json:"checks,omitempty"`
 	Count    *int           `json:"count,omitempty"` // of all findings
 	Findings []lint.Finding `json:"findings,omitzero"`
@@ -28,28 +28,31 @@ type checked struct {
 	Status string `json:"status"`
 }
 
-// livez reports that the process answers.
+// livez serves GET /_/livez: the process responds.
 func (req *request) livez() error { return req.sendNow(http.StatusOK, health{Status: "alive"}) }
 
-// readyz reports whether the database can be read and written: 503 while its file
-// cannot be read, or not be written although it should. With the parameter verbose
-// it lists the checks and the findings; then authenticate asks for credentials.
+// readyz serves GET /_/readyz: 503 while the database cannot be read, or cannot be written although
+// the server is not read-only. With the parameter verbose, for which authenticate requires
+// credentials, readyz lists the checks and the findings.
 func (req *request) readyz() error {
-	broken, err := req.db.Err(), req.writeError()
-	switch {
-	case isVerbose(req.Request):
+	broken := req.db.Err()
+	if isVerbose(req.Request) {
 		return req.readyzVerbose(broken)
-	case broken != nil:
-		return req.notReady(broken)
-	case err != nil:
-		more := ""
-		if advice, ok := errors.AsType[*storage.AdviceError](err); ok && req.Auth != nil {
-			// Clients without credentials need not know the users of this machine.
-			err, more = advice.Err, " The log says what to do, and so does readyz?verbose with credentials."
-		}
-		return problem.Unavailable(problem.Unwritable(err, problem.Keeper(req.db)) + more + " Reads work.")
 	}
-	return req.sendNow(http.StatusOK, health{Status: "ready"})
+	if broken != nil {
+		return req.notReady(broken)
+	}
+	err := req.writeError()
+	if err == nil {
+		return req.sendNow(http.StatusOK, health{Status: "ready"})
+	}
+	more := ""
+	if advice, ok := errors.AsType[*storage.AdviceError](err); ok && req.Auth != nil {
+		// Clients without credentials need not know the users of this machine.
+		err = advice.Err
+		more = " The log says what to do, and so does readyz?verbose with credentials."
+	}
+	return problem.Unavailable(problem.Unwritable(err, problem.Keeper(req.db)) + more + " Reads work.")
 }
 
 func (req *request) readyzVerbose(broken error) error {
@@ -57,7 +60,8 @@ func (req *request) readyzVerbose(broken error) error {
 	body := health{Status: "ready"}
 	file := "ok"
 	if broken != nil || req.writeError() != nil {
-		status, body.Status = http.StatusServiceUnavailable, "not ready"
+		status = http.StatusServiceUnavailable
+		body.Status = "not ready"
 		req.Header("Retry-After", problem.RetryAfter)
 	}
 	if broken != nil {
@@ -75,8 +79,8 @@ func (req *request) readyzVerbose(broken error) error {
 	return req.sendNow(status, body)
 }
 
-// notReady returns the problem for a file or cluster that cannot be read. The reason why
-// a file does not parse may quote its text, so clients without credentials do not see it.
+// notReady returns the problem for a file or cluster that cannot be read. Clients without
+// credentials do not see a syntax error, which may quote the file.
 func (req *request) notReady(err error) error {
 	broken, ok := errors.AsType[*storage.BrokenError](err)
 	if !ok {
@@ -93,8 +97,8 @@ func (req *request) notReady(err error) error {
 	return p
 }
 
-// brokenOfFolder returns the name of the file that does not parse if others of the folder
-// do, so that their collections can be written; else "".
+// brokenOfFolder returns the name of the file of a folder that does not parse, or "". The collections
+// in the other files can be written.
 func (req *request) brokenOfFolder(err error) string {
 	broken, ok := errors.AsType[*storage.BrokenError](err)
 	if !ok || req.Source == nil || !req.Source().Folder {
@@ -103,12 +107,13 @@ func (req *request) brokenOfFolder(err error) string {
 	return filepath.Base(broken.File)
 }
 
-// checks returns the state of the file or cluster, of writes, and of Options.Checks.
-// broken is why it cannot be read, or nil. Writes still work if the file does not
-// exist: they create it again.
+// checks returns the state of the file or cluster, of writes, and of Options.Checks. broken is the
+// reason why the file or cluster cannot be read, or nil. If the file does not exist, a write creates
+// the file.
 func (req *request) checks(file string, broken error) []checked {
 	writes := "ok"
-	switch part := req.brokenOfFolder(broken); {
+	part := req.brokenOfFolder(broken)
+	switch {
 	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
 	case errors.Is(broken, storage.ErrAway):

@@ -21,9 +21,8 @@ type collectionLink struct {
 	Href  string `json:"href"`
 }
 
-// readIndex serves GET /: the collections and objects, in the order of the file,
-// and the resources of the service. A browser gets the index.html of Options.Static,
-// if there is one, or is sent to the page.
+// readIndex serves GET /: the collections and objects, in the order of the file, and the resources of
+// the service. A browser gets the index.html of Options.Static, or is redirected to the page.
 func (req *request) readIndex() error {
 	if len(req.Static) > 0 && httpx.Prefers(req.Request, "text/html") && req.sendStatic() {
 		return nil
@@ -31,7 +30,7 @@ func (req *request) readIndex() error {
 	if req.toPage() {
 		return nil
 	}
-	if err := req.allowOnly(); err != nil { // a page may have any
+	if err := req.allowOnly(); err != nil { // pages may have parameters
 		return err
 	}
 	req.Writer.Header().Add("Link", describedBy(req.sessionPath))
@@ -39,7 +38,13 @@ func (req *request) readIndex() error {
 }
 
 func (req *request) index() index {
-	x := index{Name: "pickup", Version: req.Version, Collections: []collectionLink{}, Objects: []link{}, Service: []link{}}
+	x := index{
+		Name:        "pickup",
+		Version:     req.Version,
+		Collections: []collectionLink{},
+		Objects:     []link{},
+		Service:     []link{},
+	}
 	for _, name := range servable(req.snap) {
 		href := req.base() + "/" + url.PathEscape(name)
 		if memberOf(req.snap, name) == array {

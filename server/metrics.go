@@ -10,27 +10,26 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pickup/internal/storage"
 	"pickup/server/internal/problem"
 )
 
 // register adds the metrics of the database.
 func (m *Metrics) register(s *server) { m.registry.MustRegister(&databaseCollector{s}) }
 
-// An outcome is how a request was answered.
+// An outcome is the outcome of a request.
 type outcome struct {
 	took      time.Duration
 	status    int // 0 if the connection was cut
 	bytes     int
 	problem   *problem.Problem // nil if the request has not failed
-	simulated string           // what was simulated, "" if nothing
+	simulated string           // the simulations; "": none
 }
 
 func (o *outcome) ms() float64 { return float64(o.took.Microseconds()) / 1000 }
 
-// measure counts a request that was answered.
+// measure measures a request after the response.
 func (m *Metrics) measure(c *gin.Context, o *outcome) {
-	route := c.FullPath() // a pattern, so there are few of them
+	route := c.FullPath() // one of a few patterns
 	if route == "" {
 		route = "none"
 	} else if len(route) > 1 {
@@ -41,7 +40,7 @@ func (m *Metrics) measure(c *gin.Context, o *outcome) {
 		method = "other"
 	}
 	if o.problem != nil && o.problem.Line > 0 {
-		status = http.StatusBadRequest // the 500 for invalid JSON is no fault of the server
+		status = http.StatusBadRequest // the 500 for invalid JSON is not an error of the server
 	}
 	s := m.series(route, method, status)
 	s.requests.Inc()
@@ -50,8 +49,7 @@ func (m *Metrics) measure(c *gin.Context, o *outcome) {
 	}
 }
 
-// series returns the series with the labels. The cache is much faster than the lookup
-// in the vectors.
+// series returns the series with the labels. The cache is much faster than the vectors.
 func (m *Metrics) series(route, method string, status int) series {
 	key := seriesKey{route, method, status}
 	m.mu.RLock()
@@ -81,33 +79,42 @@ func (req *request) metrics() error {
 type databaseCollector struct{ *server }
 
 var (
-	revision      = prometheus.NewDesc("pickup_revision", "Revision of the state that is shown: commits and external edits since the start, or the revision in the cluster.", nil, nil)
-	records       = prometheus.NewDesc("pickup_records", "Records of a collection.", []string{"collection"}, nil)
-	fileBroken    = prometheus.NewDesc("pickup_file_broken", "1 while the file cannot be read or parsed.", nil, nil)
-	unwritten     = prometheus.NewDesc("pickup_file_unwritable", "1 while the file cannot be written although it should be.", nil, nil)
-	clusterBroken = prometheus.NewDesc("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.", nil, nil)
-	freshness     = prometheus.NewDesc("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest of the cluster.", nil, nil)
+	revision = description("pickup_revision",
+		"Revision of the current state: commits and external edits since startup, or the revision in the cluster.")
+	records       = description("pickup_records", "Records of a collection.", "collection")
+	fileBroken    = description("pickup_file_broken", "1 while the file cannot be read or parsed.")
+	unwritten     = description("pickup_file_unwritable", "1 while the file cannot be written although it should be.")
+	clusterBroken = description("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.")
+	freshness     = description("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest.")
 )
 
-// Describe implements prometheus.Collector. Which metrics there are is up to the database.
+func description(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector. It describes nothing, because the metrics depend on the
+// database.
 func (c *databaseCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
 	snap := c.db.Snapshot()
 	ch <- prometheus.MustNewConstMetric(revision, prometheus.CounterValue, float64(snap.Rev()))
 	for _, name := range snap.Names() {
-		if kind, _ := snap.Kind(name); kind == storage.Array {
-			ch <- prometheus.MustNewConstMetric(records, prometheus.GaugeValue, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
+		if memberOf(snap, name) == array {
+			gauge(records, float64(snap.Len(name)), strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}
 	if !c.db.Shared() {
-		ch <- prometheus.MustNewConstMetric(fileBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
-		ch <- prometheus.MustNewConstMetric(unwritten, prometheus.GaugeValue, oneIf(c.writeError() != nil))
+		gauge(fileBroken, oneIf(c.db.Err() != nil))
+		gauge(unwritten, oneIf(c.writeError() != nil))
 		return
 	}
-	ch <- prometheus.MustNewConstMetric(clusterBroken, prometheus.GaugeValue, oneIf(c.db.Err() != nil))
-	ch <- prometheus.MustNewConstMetric(freshness, prometheus.GaugeValue, c.db.Age().Seconds())
+	gauge(clusterBroken, oneIf(c.db.Err() != nil))
+	gauge(freshness, c.db.Age().Seconds())
 }
 
 func oneIf(is bool) float64 {

@@ -15,45 +15,47 @@ import (
 	"pickup/server/page"
 )
 
-// viewer is the page that shows the document, and swagger-ui-dist as it is on npm,
-// with its licence. The large files are compressed with gzip -9n.
+// viewer is the page that shows the OpenAPI document, and the unmodified npm package swagger-ui-dist
+// with the license. The large files are compressed with gzip -9n.
 //
 //go:embed docs
 var viewer embed.FS
 
-// docsPolicy lets the page load only files of this server. Swagger UI sets inline
-// styles, and its style sheet has icons as data URLs.
+// docsPolicy lets the page load only files of this server. Swagger UI sets inline styles, and the
+// style sheet has icons as data URLs.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// docs serves GET /_/docs: the page and the files that it loads.
+// docs serves GET /_/docs and the files of that page.
 func (req *request) docs() error {
-	name := req.Param("file")
-	if name == "" {
-		name = "index.html"
-	}
-	if name == "docs.css" || name == "icon.svg" { // of the other page
+	name := cmp.Or(req.Param("file"), "index.html")
+	if name == "docs.css" || name == "icon.svg" { // shared with the other page
 		return req.sendPageFile(name, docsPolicy)
 	}
-	h := req.Writer.Header()
 	file, err := viewer.ReadFile("docs/" + name)
-	if err != nil {
-		if file, err = viewer.ReadFile("docs/" + name + ".gz"); err != nil {
-			return req.noResource()
-		}
-		if httpx.AcceptsGzip(req.Request) {
-			h.Set("Content-Encoding", "gzip")
-		} else if r, err := gzip.NewReader(bytes.NewReader(file)); err != nil {
-			return err
-		} else if file, err = io.ReadAll(r); err != nil {
-			return err
-		}
+	if err == nil {
+		return req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
 	}
-	req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
-	return nil
+	file, err = viewer.ReadFile("docs/" + name + ".gz")
+	if err != nil {
+		return req.noResource()
+	}
+	if httpx.AcceptsGzip(req.Request) {
+		req.Header("Content-Encoding", "gzip")
+		return req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return err
+	}
+	file, err = io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return req.sendAsset(name, docsPolicy, httpx.Tag(file), file)
 }
 
-// page serves GET /_/ and /_/page/FILE: the page, and the files that it loads.
+// page serves GET /_/ and the files of that page, below /_/page/.
 func (req *request) page() error {
 	return req.sendPageFile(cmp.Or(req.Param("file"), "index.html"), page.Policy)
 }
@@ -68,12 +70,11 @@ func (req *request) sendPageFile(name, policy string) error {
 		content = file.Gzip()
 		req.Header("Content-Encoding", "gzip")
 	}
-	req.sendAsset(name, policy, content.Tag, content.Text)
-	return nil
+	return req.sendAsset(name, policy, content.Tag, content.Text)
 }
 
-// toPage redirects a browser that opens the index to the page. It reports whether
-// it does. Programs, and requests that name a session, get the index itself.
+// toPage redirects a browser from the index to the page, and reports whether it does. Programs, and
+// requests that name a session, get the index.
 func (req *request) toPage() bool {
 	if req.NoPage || req.session != nil || !httpx.Prefers(req.Request, "text/html") {
 		return false
@@ -86,7 +87,7 @@ func (req *request) toPage() bool {
 }
 
 // sendAsset sends a file of a page of the service, or 304.
-func (req *request) sendAsset(name, policy, tag string, text []byte) {
+func (req *request) sendAsset(name, policy, tag string, text []byte) error {
 	h := req.Writer.Header()
 	h.Set("Content-Type", cmp.Or(static.Types[path.Ext(name)], "text/plain; charset=utf-8"))
 	h.Set("Content-Security-Policy", policy)
@@ -94,8 +95,9 @@ func (req *request) sendAsset(name, policy, tag string, text []byte) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h["Cache-Control"] = cacheControl
 	h.Set("ETag", tag)
-	for _, name := range []string{"If-Unmodified-Since", "Range"} { // ignored, as in every other GET
+	for _, name := range []string{"If-Unmodified-Since", "Range"} { // as every other GET, ignore the two
 		req.Request.Header.Del(name)
 	}
 	http.ServeContent(req.Writer, req.Request, name, time.Time{}, bytes.NewReader(text))
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// The honored preferences of RFC 7240, besides those for simulations. Others are ignored.
+// Preferences (RFC 7240), besides the preferences for simulations. The server ignores others.
 const (
 	preferMinimal = "return=minimal"
 	preferStrict  = "handling=strict"
@@ -23,8 +23,8 @@ const (
 	preferDefaults = "missing=default" // of a POST
 )
 
-// preferences are all that the server knows, with their values. simulate.go judges those
-// for simulations.
+// preferences maps the known preferences to the allowed values. simulate.go checks the values of
+// preferences for simulations.
 var preferences = map[string][]string{
 	"handling": {"lenient", "strict"},
 	"missing":  {"default", "null"},
@@ -35,8 +35,7 @@ var preferences = map[string][]string{
 	"delay": nil, "code": nil, "fault": nil, "hold": nil,
 }
 
-// checkPreferences refuses a preference that the server does not know, if the request
-// has handling=strict.
+// checkPreferences refuses unknown preferences if the request has handling=strict.
 func (s *server) checkPreferences(c *gin.Context) {
 	if !hasPreference(c, preferStrict) {
 		return
@@ -49,9 +48,11 @@ func (s *server) checkPreferences(c *gin.Context) {
 			switch {
 			case name == "":
 			case !known:
-				detail = fmt.Sprintf("there is no preference %q%s", httpx.Clip(name), spell.DidYouMean(name, "the preferences", slices.Sorted(maps.Keys(preferences))))
+				hint := spell.DidYouMean(name, "the preferences", slices.Sorted(maps.Keys(preferences)))
+				detail = fmt.Sprintf("there is no preference %q%s", httpx.Clip(name), hint)
 			case values != nil && !slices.Contains(values, strings.ToLower(value)):
-				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), httpx.Clip(value), spell.DidYouMean(value, "the values", values))
+				hint := spell.DidYouMean(value, "the values", values)
+				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), httpx.Clip(value), hint)
 			}
 			if detail != "" {
 				s.fail(c, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+detail)))
@@ -61,8 +62,8 @@ func (s *server) checkPreferences(c *gin.Context) {
 	}
 }
 
-// prefer reports whether the request has the preference; if so it adds
-// Preference-Applied to the answer.
+// prefer reports whether the request has the preference. If so, it adds Preference-Applied to the
+// response.
 func prefer(c *gin.Context, preference string) bool {
 	if !hasPreference(c, preference) {
 		return false
@@ -78,8 +79,8 @@ func hasPreference(c *gin.Context, preference string) bool {
 	return ok && name+"="+strings.ToLower(value) == preference
 }
 
-// preferenceOf returns the value of the preference called name. The first of
-// contradicting preferences counts.
+// preferenceOf returns the value of the preference called name. If the request has several, the
+// first counts.
 func preferenceOf(c *gin.Context, name string) (value string, ok bool) {
 	for _, value := range c.Request.Header["Prefer"] {
 		for part := range strings.SplitSeq(value, ",") {

@@ -16,7 +16,7 @@ import (
 	"pickup/server/internal/requestlog"
 )
 
-// requestBodies is a request with its body and the body of its answer.
+// requestBodies is a recorded request with the bodies of the request and of the response.
 type requestBodies struct {
 	*requestlog.Request
 	Body      string `json:"body,omitempty"`
@@ -24,8 +24,8 @@ type requestBodies struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// listRequests serves GET /_/requests: the latest requests, the newest first. Those to come
-// are events of GET /_/changes.
+// listRequests serves GET /_/requests: the latest requests, the newest first. A stream of
+// GET /_/changes has the next requests.
 func (req *request) listRequests() error {
 	since, ok := req.parameter("_since")
 	number, err := strconv.ParseUint(since, 10, 64)
@@ -37,19 +37,16 @@ func (req *request) listRequests() error {
 	return req.sendNow(http.StatusOK, list)
 }
 
-// readRequest serves GET /_/requests/ID: a request with its bodies.
+// readRequest serves GET /_/requests/ID: a request with the bodies.
 func (req *request) readRequest() error {
 	list, _, _ := req.requests.Since(0)
 	i := slices.IndexFunc(list, func(r *requestlog.Request) bool { return r.ID == req.Param("name") })
 	if i < 0 {
 		return problem.New(http.StatusNotFound, "There is no request with this id, or it is too old.")
 	}
-	answer := requestBodies{Request: list[i]}
-	var more bool
-	answer.Body, answer.Truncated = list[i].Body.Text()
-	answer.Answer, more = list[i].Answer.Text()
-	answer.Truncated = answer.Truncated || more
-	return req.sendNow(http.StatusOK, answer)
+	body, bodyCut := list[i].Body.Text()
+	answer, answerCut := list[i].Answer.Text()
+	return req.sendNow(http.StatusOK, requestBodies{list[i], body, answer, bodyCut || answerCut})
 }
 
 // clearRequests serves DELETE /_/requests.
@@ -58,7 +55,7 @@ func (req *request) clearRequests() error {
 	return req.sendNothing()
 }
 
-// A recording is a request that is recorded, and the writer of its answer.
+// A recording is a request under recording, with the writer of the response.
 type recording struct {
 	requestlog.Request
 	writer recordingWriter
@@ -66,8 +63,8 @@ type recording struct {
 
 var recordings = sync.Pool{New: func() any { return new(recording) }}
 
-// logRequest begins to record the request. It returns nil if there is no need to: for a
-// request of the service's page, or for a resource of the service.
+// logRequest starts to record the request. It returns nil for a request that is not recorded: from a
+// page of the service, or for a resource of the service.
 func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	r := c.Request
 	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
@@ -75,8 +72,16 @@ func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	}
 	sent := sentURL(r)
 	e := recordings.Get().(*recording)
-	*e = recording{Request: requestlog.Request{Request: requestIDOf(c), At: start.UTC(), Method: httpx.Clip(r.Method), Path: sent.EscapedPath(), Query: sent.RawQuery,
-		Session: httpx.Clip(sessionOf(r)), Origin: httpx.Clip(httpx.Header(r.Header, "Origin")), Agent: httpx.Clip(httpx.Header(r.Header, "User-Agent"))}}
+	e.Request = requestlog.Request{
+		Request: requestIDOf(c),
+		At:      start.UTC(),
+		Method:  httpx.Clip(r.Method),
+		Path:    sent.EscapedPath(),
+		Query:   sent.RawQuery,
+		Session: httpx.Clip(sessionOf(r)),
+		Origin:  httpx.Clip(httpx.Header(r.Header, "Origin")),
+		Agent:   httpx.Clip(httpx.Header(r.Header, "User-Agent")),
+	}
 	if r.ContentLength != 0 && r.Body != nil {
 		e.Type = httpx.Clip(r.Header.Get("Content-Type"))
 		r.Body = struct {
@@ -91,7 +96,7 @@ func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 
 // end adds the request to the log.
 func (e *recording) end(c *gin.Context, o *outcome) {
-	c.Writer = e.writer.ResponseWriter // which Gin uses again
+	c.Writer = e.writer.ResponseWriter // Gin reuses the writer
 	if !isPreflight(c.Request) || o.status >= http.StatusBadRequest {
 		e.Status = o.status
 		e.Bytes = o.bytes

@@ -17,8 +17,8 @@ import (
 	"pickup/server/internal/static"
 )
 
-// sendStatic sends the file that the path names, and reports whether there is one.
-// With Options.SPA, a page of a single-page application is its index.html.
+// sendStatic sends the file for the path, and reports whether the file exists. With Options.SPA, it
+// sends index.html for the pages of a single-page application.
 func (req *request) sendStatic() bool {
 	if len(req.Static) == 0 || !httpx.IsRead(req.Request) {
 		return false
@@ -30,14 +30,14 @@ func (req *request) sendStatic() bool {
 	if rewrite.IsService(sent) || req.Prefix != "" && strings.HasPrefix(sent+"/", req.Prefix+"/") {
 		return false
 	}
-	if name, ok := static.FileName(sent); ok && slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) }) {
-		return true
+	send := func(name string) bool {
+		return slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, name) })
 	}
-	return req.SPA && isPage(req.Request, sent) &&
-		slices.ContainsFunc(req.Static, func(dir string) bool { return req.sendFile(dir, "index.html") })
+	name, ok := static.FileName(sent)
+	return ok && send(name) || req.SPA && isPage(req.Request, sent) && send("index.html")
 }
 
-// sendFile sends a file of a folder, and reports whether there is one.
+// sendFile sends a file of a folder, and reports whether the file exists.
 func (req *request) sendFile(dir, name string) bool {
 	var private []string
 	if req.Private != nil {
@@ -68,39 +68,41 @@ func (req *request) sendFile(dir, name string) bool {
 		req.Status(http.StatusNotModified)
 		return true
 	}
-	h.Set("ETag", tag) // in the spelling that ServeContent reads
+	h.Set("ETag", tag) // the spelling for ServeContent
 	content := io.ReadSeeker(file)
 	if text != nil {
-		if known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil && !req.NoCompression && httpx.WantsGzip(req.Request, len(text)) {
+		compressible := known && mediaType != "font/woff2" && req.Request.Header["Range"] == nil
+		if compressible && !req.NoCompression && httpx.WantsGzip(req.Request, len(text)) {
 			req.withBuildSlot(func() { text = httpx.AppendGzip(nil, text) })
 			h.Set("Content-Encoding", "gzip")
 			h.Set("ETag", httpx.GzipTag(tag))
 		}
 		content = bytes.NewReader(text)
 	}
-	http.ServeContent(fileWriter{req.Writer, req.control(), httpx.WriteTimeout(req.Request)}, req.Request, info.Name(), info.ModTime(), content)
+	w := fileWriter{req.Writer, req.control(), httpx.WriteTimeout(req.Request)}
+	http.ServeContent(w, req.Request, info.Name(), info.ModTime(), content)
 	return true
 }
 
-// maxHeldFile is the size in bytes up to which a file is read into memory.
+// maxHeldFile is the maximum size of a file in memory, in bytes.
 const maxHeldFile = 8 << 20
 
-// readFile returns the content of a file, nil if it is large, and its tag. A file may be
-// replaced by one of the same size and time, as builds do that set a fixed time, so the tag is
-// a hash of the content. The tag of a large file is weak: it has the time and the size.
+// readFile returns the content of a file, or nil for a large file, and the tag. The tag is a hash of
+// the content, because builds that set a fixed time may replace a file by a file with the same size
+// and time. The tag of a large file is weak, and made of the time and the size.
 func (req *request) readFile(file *os.File, info os.FileInfo) (text []byte, tag string) {
 	if size := info.Size(); size <= maxHeldFile && req.reserve(size) {
 		text := make([]byte, size)
 		if _, err := io.ReadFull(file, text); err == nil {
 			return text, httpx.Tag(text)
 		}
-		_, _ = file.Seek(0, io.SeekStart) // it is being replaced; ServeContent reports the error
+		_, _ = file.Seek(0, io.SeekStart) // somebody replaces the file; ServeContent reports the error
 	}
 	return nil, fmt.Sprintf(`W/"%x-%x"`, info.ModTime().UnixNano(), info.Size())
 }
 
-// A fileWriter gives the client the whole time of a write for each part of a file, so
-// that a large one need not arrive within that time.
+// A fileWriter restarts the timeout of a write for each part of a file, because the rest of a large
+// file may take longer.
 type fileWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -108,7 +110,7 @@ type fileWriter struct {
 }
 
 func (w fileWriter) Write(b []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // tests have writers without
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // some writers of tests have no deadline
 	return w.ResponseWriter.Write(b)
 }
 

@@ -11,33 +11,33 @@ import (
 
 // A form is how the schema of a body differs from the schema of a record.
 type form struct {
-	about    string   // a description in place of the record's; ""
+	about    string   // description; "": the description of the record
 	patch    bool     // no field is required, and any may be null
-	optional []string // fields that are not required
-	required []string // fields that are required in addition
+	optional []string // fields that a body may lack
+	required []string // fields required in addition
 	without  []string // fields to leave out
 }
 
-// body defines the schema of a body in that form and returns its name. It has the fields
-// of a record without their historic values. What else the rules say, such as anyOf, is
-// not described.
+// body defines the schema of a body in that form and returns the name. The schema has the fields of
+// a record, without historic values. It lacks other keywords of the rules, such as anyOf.
 func (d *describer) body(r *record, suffix string, f form) string {
 	name := d.name(r.Record + suffix)
 	var members, closed []byte
-	known, needed := make(map[string]bool), slices.Clone(f.required)
+	known := make(map[string]bool)
+	needed := slices.Clone(f.required)
 	for _, part := range d.parts(r) {
 		properties, _ := rawjson.Member(part, "properties")
 		for quoted, v := range rawjson.Members(properties) {
 			member := rawjson.Unquote(quoted)
-			switch {
-			case known[member] || slices.Contains(f.without, member):
+			if known[member] || slices.Contains(f.without, member) {
 				continue
-			case f.patch:
-				members = rawjson.AppendMember(members, member, d.nullable(v))
-			default:
-				members = rawjson.AppendMember(members, member, d.copy(v, true))
 			}
 			known[member] = true
+			if f.patch {
+				members = rawjson.AppendMember(members, member, d.nullable(v))
+			} else {
+				members = rawjson.AppendMember(members, member, d.copy(v, true))
+			}
 		}
 		for _, member := range required(part) {
 			if !slices.Contains(needed, member) {

@@ -10,10 +10,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// follow returns the pointer that the schema at pointer refers to if it is only a
-// reference, otherwise pointer.
+// follow returns the pointer to the target if the schema at pointer is only a reference, otherwise
+// pointer.
 func (d *describer) follow(pointer string) string {
-	for range 100 { // a reference may lead to itself
+	for range 100 { // references may form a circle
 		v := rawjson.At(d.rules, pointer)
 		ref, ok := rawjson.Member(v, "$ref")
 		next, local := d.target(ref)
@@ -25,8 +25,8 @@ func (d *describer) follow(pointer string) string {
 	return pointer
 }
 
-// target returns the pointer that a "$ref" means. It reports false if the
-// reference leads out of the rules.
+// target returns the pointer to the target of a "$ref". It reports false if the target is not in the
+// rules.
 func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	if ref.Kind() != '"' {
 		return "", false
@@ -53,10 +53,10 @@ func (d *describer) target(ref jsontext.Value) (pointer string, ok bool) {
 	return "", false
 }
 
-// parts returns the schemas that all describe a record: those in the rules, and what their
-// "$ref" and "allOf" add.
+// parts returns the schemas that together describe a record: the schemas in the rules, and the
+// schemas added by "$ref" and "allOf".
 func (d *describer) parts(r *record) (all []jsontext.Value) {
-	seen := make(map[string]bool) // a reference may lead to itself
+	seen := make(map[string]bool) // references may form a circle
 	var visit func(v jsontext.Value)
 	visit = func(v jsontext.Value) {
 		all = append(all, v)
@@ -76,9 +76,9 @@ func (d *describer) parts(r *record) (all []jsontext.Value) {
 	return all
 }
 
-// reference appends a "$ref" to the definition of the schema at pointer, which it adds
-// if it is missing. Few tools follow references into
-// another definition, so each target gets a definition of its own.
+// reference appends a "$ref" to the definition of the schema at pointer. It adds a missing
+// definition. Each target has a definition, because few tools follow references into a part of
+// another definition.
 func (d *describer) reference(out []byte, pointer string) []byte {
 	pointer = d.follow(pointer)
 	if d.names[pointer] == "" {
@@ -95,17 +95,17 @@ func (d *describer) reference(out []byte, pointer string) []byte {
 	return rawjson.AppendMember(out, "$ref", rawjson.AppendQuote(nil, d.Prefix+d.names[pointer]))
 }
 
-// literals are keywords whose values are data, not schemas.
+// literals are keywords with data, not with schemas.
 var literals = []string{
 	"enum", "const", "examples", "example", "default", "required", "dependentRequired",
 	"x-alias", "x-historic", "x-required-on-create",
 }
 
-// tables are keywords whose values are objects of schemas by name.
+// tables are keywords with an object of schemas by name.
 var tables = []string{"properties", "patternProperties", "dependentSchemas"}
 
-// copy returns a schema as compact text whose references lead to definitions.
-// With sent it leaves out historic values, unless they are in another definition.
+// copy returns a schema as compact text, with references to definitions. If sent is set, it leaves
+// out historic values, except in other definitions.
 func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	switch v.Kind() {
 	case '[':
@@ -135,7 +135,7 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	return append(out, '}')
 }
 
-// except returns the array of the values that are not among the others.
+// except returns the array of the values that are not in others.
 func except(values, others jsontext.Value) []byte {
 	var left [][]byte
 	for v := range rawjson.Elements(values) {
@@ -155,9 +155,9 @@ func (d *describer) appendKeyword(out []byte, keyword string, v jsontext.Value, 
 			return d.reference(out, pointer)
 		}
 	case keyword == "$defs" || keyword == "definitions":
-		return out // each is a definition of its own where it is needed
+		return out // reference adds the needed definitions
 	case keyword == "$id" || keyword == "$schema" || keyword == "$anchor" || keyword == "$dynamicAnchor":
-		return out // they would redirect or duplicate the targets of references
+		return out // would redirect or duplicate the targets of references
 	case slices.Contains(literals, keyword):
 	case slices.Contains(tables, keyword):
 		table := []byte("{")

@@ -16,29 +16,28 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Description describes in JSON Schema what a database stores and accepts. A resource with
-// rules is described by them alone, although stored values may break them.
+// A Description describes in JSON Schema what a database stores and accepts. Only the rules describe
+// a resource with rules, although stored values may violate the rules.
 type Description struct {
-	// Dialect is the "$schema" of the rules, "" if they have none.
+	// Dialect is the "$schema" of the rules, or "".
 	Dialect string
 
-	// Definitions are the schemas by name. They refer to each other with
-	// Options.Prefix and the name.
+	// Definitions are the schemas by name. A reference to a definition is Options.Prefix and the
+	// name.
 	Definitions []Definition
 
 	// Resources are the collections and singular resources, in the order of the file.
 	Resources []Resource
 }
 
-// A Definition is a named schema. Its name is a letter followed by letters and digits.
+// A Definition is a named schema. The name is a letter followed by letters and digits.
 type Definition struct {
 	Name   string
 	Schema jsontext.Value // compact
 }
 
-// A Resource is a collection or a singular resource. Its schemas are given by
-// the names of their definitions; resources without rules use one schema for
-// every kind of body.
+// A Resource is a collection or a singular resource, with the names of the definitions of its
+// schemas. A resource without rules has the same schema for every kind of body.
 type Resource struct {
 	Name     string
 	About    string // the description in the rules, or ""
@@ -53,10 +52,10 @@ type Resource struct {
 	MergePatch string // the body of PATCH
 }
 
-// A Parent is a collection that the records of another one refer to.
+// A Parent is a collection that the records of another collection refer to.
 type Parent struct {
 	Collection string
-	Member     string // the field that holds the parent's id, such as driverId
+	Member     string // the field with the id of the parent, such as driverId
 }
 
 // Options select what Database describes.
@@ -67,11 +66,16 @@ type Options struct {
 
 // Database returns the Description of a snapshot.
 func Database(s *database.Snapshot, o Options) *Description {
-	d := &describer{Options: o, snap: s, names: make(map[string]string), taken: make(map[string]bool)}
+	d := &describer{
+		Options: o,
+		snap:    s,
+		rules:   s.Schema().Text(),
+		names:   make(map[string]string),
+		taken:   make(map[string]bool),
+	}
 	for _, name := range o.Reserved {
 		d.taken[name] = true
 	}
-	d.rules = s.Schema().Text()
 	if dialect, ok := rawjson.Member(d.rules, "$schema"); ok && dialect.Kind() == '"' {
 		d.out.Dialect = rawjson.Unquote(dialect)
 	}
@@ -105,15 +109,15 @@ type describer struct {
 	rules jsontext.Value    // the text of the rules, nil without rules
 	names map[string]string // of the schemas in the rules, by pointer
 	taken map[string]bool   // names in use
-	queue []string          // pointers of schemas that are named but not yet defined
+	queue []string          // pointers of named schemas without a definition yet
 	out   Description
 }
 
-// A record is a Resource with the rules for it.
+// A record is a Resource with rules.
 type record struct {
 	Resource
 	rules *schema.Rules
-	at    []string // pointers to the schemas that all describe a record
+	at    []string // pointers to the schemas that together describe a record
 }
 
 // record names the schema of a collection's records, or of a singular resource.
@@ -129,12 +133,17 @@ func (d *describer) record(name string, kind storage.Kind) *record {
 	if rules.Array != (kind == storage.Array) {
 		return r // rules for the other kind of resource
 	}
-	r.rules, r.About = rules, rules.Description
+	r.rules = rules
+	r.About = rules.Description
 	for _, pointer := range rules.RecordLocations {
 		r.at = append(r.at, d.follow(pointer))
 	}
-	if len(r.at) == 1 && d.names[r.at[0]] == "" && (r.IDMember == "" || d.requires(r.at[0], r.IDMember)) {
-		d.names[r.at[0]] = r.Record
+	if len(r.at) != 1 {
+		return r
+	}
+	at := r.at[0]
+	if d.names[at] == "" && (r.IDMember == "" || d.requires(at, r.IDMember)) {
+		d.names[at] = r.Record
 	}
 	return r
 }
@@ -145,15 +154,17 @@ func (d *describer) parents(r *record) {
 		return
 	}
 	for _, parent := range d.snap.Names() {
+		kind, _ := d.snap.Kind(parent)
 		member := d.snap.ForeignKey(r.Name, parent)
-		if kind, _ := d.snap.Kind(parent); kind == storage.Array && (slices.Contains(r.Members, member) || len(r.at) > 0 && d.snap.Occurs(r.Name, member)) {
+		exists := slices.Contains(r.Members, member) || len(r.at) > 0 && d.snap.Occurs(r.Name, member)
+		if kind == storage.Array && exists {
 			r.Parents = append(r.Parents, Parent{parent, member})
 		}
 	}
 }
 
-// inferred describes a resource without rules by its data. Only the id is
-// required, and a body is any object.
+// inferred describes a resource without rules by the data. Only the id is required, and a body is
+// any object.
 func (d *describer) inferred(r *record) {
 	in := inferenceOf(d.snap, r.Name, false)
 	found := jsontext.Value(in.schema(inferring{}))
@@ -217,22 +228,18 @@ func (d *describer) ruled(r *record) {
 		r.Create = d.body(r, "Create", create)
 	}
 	r.Replace = d.body(r, "Replace", given)
-	r.MergePatch = d.body(r, "MergePatch", form{patch: true,
-		about: "A JSON Merge Patch (RFC 7396): fields that are null are removed, objects are merged, anything else is replaced."})
+	r.MergePatch = d.body(r, "MergePatch", form{
+		patch: true,
+		about: "A JSON Merge Patch (RFC 7396): fields that are null are removed, objects are merged, " +
+			"anything else is replaced.",
+	})
 }
 
-// stored defines the schema of a record as it is stored. A record of a collection
-// has an id, whether the rules require one or not: no URL reaches it otherwise. What
-// else the rules use this schema for, such as a nested record, may be without.
+// stored defines the schema of a stored record. A record of a collection has an id, even if the
+// rules do not require the id, because the URL of a record contains the id. The rules may also use
+// the schema elsewhere, such as for a nested record without an id.
 func (d *describer) stored(r *record) {
-	switch single := len(r.at) == 1; {
-	case single && d.names[r.at[0]] == r.Record:
-		d.define(r.Record, d.copy(rawjson.At(d.rules, r.at[0]), false))
-	case single && r.IDMember != "" && !d.requires(r.at[0], r.IDMember):
-		d.define(r.Record, withRequired(d.copy(rawjson.At(d.rules, r.at[0]), false), r.IDMember))
-	case single:
-		d.define(r.Record, append(d.reference([]byte("{"), r.at[0]), '}'))
-	default:
+	if len(r.at) != 1 {
 		var all [][]byte
 		for _, pointer := range r.at {
 			all = append(all, append(d.reference([]byte("{"), pointer), '}'))
@@ -241,10 +248,22 @@ func (d *describer) stored(r *record) {
 			all = append(all, withRequired([]byte("{}"), r.IDMember))
 		}
 		d.define(r.Record, rawjson.AppendMember([]byte("{"), "allOf", append(array(all...), '}')))
+		return
 	}
+	at := r.at[0]
+	lacksID := r.IDMember != "" && !d.requires(at, r.IDMember)
+	if d.names[at] != r.Record && !lacksID {
+		d.define(r.Record, append(d.reference([]byte("{"), at), '}'))
+		return
+	}
+	schema := d.copy(rawjson.At(d.rules, at), false)
+	if d.names[at] != r.Record {
+		schema = withRequired(schema, r.IDMember)
+	}
+	d.define(r.Record, schema)
 }
 
-// requires reports whether the schema at pointer itself requires a field.
+// requires reports whether the schema at pointer requires a field.
 func (d *describer) requires(pointer, name string) bool {
 	return slices.Contains(required(rawjson.At(d.rules, pointer)), name)
 }
@@ -253,7 +272,7 @@ func (d *describer) define(name string, schema []byte) {
 	d.out.Definitions = append(d.out.Definitions, Definition{name, schema})
 }
 
-// name returns a name made of words that no other definition has.
+// name returns an unused name of a definition, made of words.
 func (d *describer) name(words string) string {
 	first := cmp.Or(Identifier(words), "Unnamed")
 	if first[0] <= '9' {
@@ -267,8 +286,8 @@ func (d *describer) name(words string) string {
 	return name
 }
 
-// Identifier returns the words of a name as one, as in LineItems for line-items: the ASCII
-// letters and digits in it.
+// Identifier returns the ASCII letters and digits of a name, with each word capitalized, as in
+// LineItems for line-items.
 func Identifier(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(name, func(c rune) bool {

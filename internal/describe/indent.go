@@ -9,13 +9,16 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// appendIndented appends the compact value v indented by two spaces a level. A value
-// that fits on a line and has at most one object is written on one line.
+// appendIndented appends the compact value v, indented by two spaces a level. A short value with at
+// most one object is on one line.
 func appendIndented(dst []byte, v jsontext.Value, depth int) []byte {
 	const maxLine = 80
 	kind := v.Kind()
-	if kind != '{' && kind != '[' || len(v) == 2 || len(v)+2*depth <= maxLine && bytes.Count(v, []byte("{")) <= 1 {
-		dst, _ = jsontext.AppendFormat(dst, v, jsontext.PreserveRawStrings(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	isScalar := kind != '{' && kind != '['
+	isShort := len(v)+2*depth <= maxLine && bytes.Count(v, []byte("{")) <= 1
+	if isScalar || isShort || len(v) == 2 {
+		dst, _ = jsontext.AppendFormat(dst, v,
+			jsontext.PreserveRawStrings(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 		return dst
 	}
 	indent := "\n" + strings.Repeat("  ", depth+1)

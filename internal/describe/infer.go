@@ -14,10 +14,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// InferSchema returns a first rules file for a database: types, the fields that
-// every one of several records has, formats, enums of few values, and fields that refer to
-// another collection by their names (driverId to drivers). The contents of the
-// database conform to it, apart from dangling references.
+// InferSchema returns a first rules file for a database: types, the required fields, formats, enums
+// of few values, and references by the names of fields (driverId to drivers). The contents of the
+// database conform to the rules, apart from dangling references.
 func InferSchema(snap *database.Snapshot) []byte {
 	properties, definitions := []byte(`{"$schema":{"type":"string"}`), []byte("{")
 	for _, name := range snap.Names() {
@@ -28,13 +27,15 @@ func InferSchema(snap *database.Snapshot) []byte {
 		case kind != storage.Array:
 			properties = rawjson.AppendMember(properties, name, inferenceOf(snap, name, true).schema(f))
 		default:
-			f.collection, f.id = name, snap.IDMember(name)
+			f.collection = name
+			f.id = snap.IDMember(name)
 			record := spell.Singular(name)
 			for rawjson.MemberAt(definitions, 0, record) >= 0 {
 				record += "_"
 			}
 			token := url.PathEscape(rawjson.Pointer(record)[1:]) // RFC 6901, section 6
-			properties = rawjson.AppendMember(properties, name, []byte(`{"type":"array","items":{"$ref":"#/$defs/`+token+`"}}`))
+			items := []byte(`{"type":"array","items":{"$ref":"#/$defs/` + token + `"}}`)
+			properties = rawjson.AppendMember(properties, name, items)
 			definitions = rawjson.AppendMember(definitions, record, inferenceOf(snap, name, true).schema(f))
 		}
 	}
@@ -48,10 +49,9 @@ func InferSchema(snap *database.Snapshot) []byte {
 	return append(appendIndented(nil, append(out, '}'), 0), '\n')
 }
 
-// inferenceOf returns the inference from the records of a collection, or from
-// the value of another field: for a rules file, or else for a description, which
-// needs no contents of strings. It looks only at the blocks of records that have
-// changed since the last one of its kind.
+// inferenceOf returns the inference from the records of a collection, or from the value of another
+// field. The inference is for a rules file or, without the contents of strings, for a description.
+// Each block of records caches the inference from the block until a record changes.
 func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
 	in := &inference{rules: rules}
 	if kind, _ := snap.Kind(name); kind != storage.Array {
@@ -79,15 +79,15 @@ func inferenceOf(snap *database.Snapshot, name string, rules bool) *inference {
 	return in
 }
 
-// An inference describes the values at one place.
+// An inference describes the values of a field.
 type inference struct {
-	rules    bool // it is for a rules file
+	rules    bool // for a rules file
 	n        int
 	kinds    [len(kinds)]int // by the index of the kind
 	integers int
 	first    jsontext.Value // the first string or number
-	words    []string       // the different strings in order of appearance; nil if they are no enum
-	formats  []string       // that all strings have
+	words    []string       // the different strings in order of appearance; nil: no enum
+	formats  []string       // of all strings
 	members  map[string]*inference
 	names    []string // of fields in order of appearance
 	items    *inference
@@ -97,7 +97,7 @@ const (
 	maxLevels = 32 // of nesting; deeper values are ignored
 	maxWords  = 10 // of an enum
 
-	kinds = `{["0fn` // of values; f is true, too
+	kinds = `{["0fn` // of values; f: true or false
 )
 
 func indexOf(kind byte) int { return strings.IndexByte(kinds, kind) }
@@ -105,7 +105,7 @@ func indexOf(kind byte) int { return strings.IndexByte(kinds, kind) }
 // count returns the number of values of a kind.
 func (in *inference) count(kind byte) int { return in.kinds[indexOf(kind)] }
 
-// join adds the values of another inference, which come later.
+// join adds the later values of another inference.
 func (in *inference) join(o *inference) {
 	if in.rules {
 		in.joinStrings(o)
@@ -126,7 +126,7 @@ func (in *inference) join(o *inference) {
 	}
 }
 
-// joinStrings adds what another inference knows of the contents of strings.
+// joinStrings adds the later strings of another inference.
 func (in *inference) joinStrings(o *inference) {
 	if in.first == nil {
 		in.first = o.first
@@ -134,14 +134,17 @@ func (in *inference) joinStrings(o *inference) {
 	switch {
 	case o.count('"') == 0:
 	case in.count('"') == 0:
-		in.formats, in.words = o.formats, slices.Clone(o.words)
+		in.formats = o.formats
+		in.words = slices.Clone(o.words)
 	default:
-		in.formats = slices.DeleteFunc(slices.Clone(in.formats), func(f string) bool { return !slices.Contains(o.formats, f) })
+		in.formats = slices.DeleteFunc(slices.Clone(in.formats), func(f string) bool {
+			return !slices.Contains(o.formats, f)
+		})
 		in.addWords(o.words)
 	}
 }
 
-// addWords adds different strings, nil if they are no enum.
+// addWords adds different strings; nil: no enum.
 func (in *inference) addWords(words []string) {
 	for _, w := range words {
 		if in.words != nil && !slices.Contains(in.words, w) {
@@ -153,7 +156,7 @@ func (in *inference) addWords(words []string) {
 	}
 }
 
-// member returns the inference of a field, and adds it if it is missing.
+// member returns the inference of a field. It adds a missing field.
 func (in *inference) member(name string) *inference {
 	m := in.members[name]
 	if m == nil {
@@ -209,7 +212,8 @@ func (in *inference) add(v jsontext.Value, level int) {
 
 func (in *inference) addString(v jsontext.Value) {
 	if in.count('"') == 1 {
-		in.formats, in.words = schema.InferableFormats, []string{}
+		in.formats = schema.InferableFormats
+		in.words = []string{}
 		if in.first == nil {
 			in.first = v
 		}
@@ -230,8 +234,8 @@ func (in *inference) addString(v jsontext.Value) {
 type inferring struct {
 	snap       *database.Snapshot
 	rules      bool   // the schema is for a rules file
-	collection string // whose record it is, or ""
-	id         string // the field with the id of these records
+	collection string // if the values are the records of a collection
+	id         string // the field with the id of the records
 }
 
 // schema returns the inferred schema, compact.
@@ -263,8 +267,7 @@ func (in *inference) schema(f inferring) []byte {
 	return append(out, '}')
 }
 
-// types returns the value of "type", nil if nothing is known. Rules do not
-// restrict values that are all null.
+// types returns the value of "type"; nil: unknown. Rules must not restrict a field to null.
 func (in *inference) types(rules bool) []byte {
 	number := "number"
 	if in.integers == in.count('0') {
@@ -288,9 +291,9 @@ func (in *inference) types(rules bool) []byte {
 	return array(quote(names)...)
 }
 
-// appendStringRules appends the format that all strings have, or an enum if they are a
-// few single words, each of which occurs twice on average. Without an enum it appends
-// one of them as an example.
+// appendStringRules appends the common format of the strings, or an enum if the strings are a few
+// single words and each word occurs twice on average. Without an enum, appendStringRules appends
+// one string as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
 		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
@@ -307,10 +310,10 @@ func (in *inference) appendStringRules(out []byte) []byte {
 	return out
 }
 
-// enough is how many values it takes to infer more than types from them.
+// enough is the minimum number of values for inferring more than types.
 const enough = 5
 
-// appendMembers appends "required" and "properties". Of few objects only the id of a
+// appendMembers appends "required" and "properties". If there are few objects, only the id of a
 // record is required.
 func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	var required []string
@@ -331,15 +334,16 @@ func (in *inference) appendMembers(out []byte, f inferring) []byte {
 	return out
 }
 
-// memberSchema returns the schema of a field. Ids, and the fields that hold
-// another collection's ids, are never an enum.
+// memberSchema returns the schema of a field. Fields with ids, of the record or of another
+// collection, are never an enum.
 func (in *inference) memberSchema(name string, f inferring) []byte {
 	record := f
 	f.collection = ""
 	if record.collection == "" {
 		return in.schema(f)
 	}
-	isID, parent := name == record.id, parentOf(f.snap, name)
+	isID := name == record.id
+	parent := parentOf(f.snap, name)
 	if isID || parent != "" {
 		f.rules = false
 	}
@@ -357,8 +361,7 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 	return out
 }
 
-// allExist reports whether every id that a field of a collection's records holds is that
-// of a record of parent.
+// allExist reports whether each id in a field of a collection is the id of a record of parent.
 func allExist(snap *database.Snapshot, collection, member, parent string) bool {
 	for r := range snap.All(collection) {
 		v, _ := rawjson.Member(r.Value, member)
@@ -373,8 +376,8 @@ func allExist(snap *database.Snapshot, collection, member, parent string) bool {
 	return true
 }
 
-// parentOf returns the collection whose ids a field of that name holds, or "":
-// driverId, driverID, driver_id, and driverIds for a list.
+// parentOf returns the collection that a field of that name refers to, or "". The names for drivers
+// are driverId, driverID, driver_id and, for lists, driverIds and so on.
 func parentOf(snap *database.Snapshot, member string) string {
 	for _, ending := range []string{"Id", "ID", "_id", "Ids", "IDs", "_ids"} {
 		head, ok := strings.CutSuffix(member, ending)

@@ -1,5 +1,5 @@
-// Package page holds the page that shows the data in a browser: the files that a
-// browser loads, as package build makes them from src. They need no other host.
+// Package page has the files of the page that shows the data in a browser. Package build makes the
+// files from src. The page loads nothing from other hosts.
 package page
 
 import (
@@ -11,21 +11,21 @@ import (
 	"sync"
 )
 
-// Policy is the Content-Security-Policy of the page. It lets no text become markup
-// or a script: it requires Trusted Types and allows no policy that makes them.
+// Policy is the Content-Security-Policy of the page. No text can become markup or a script, because
+// the policy requires Trusted Types and forbids creating any.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 //go:embed dist
 var dist embed.FS
 
-// A Content is a file in one coding, with its strong entity tag.
+// A Content is a file in one content coding, with a strong entity tag.
 type Content struct {
 	Text []byte
 	Tag  string
 }
 
-// A File is a file of the page. Its methods may be called by several goroutines.
+// A File is a file of the page. Several goroutines may call Gzip.
 type File struct {
 	Plain Content
 	Gzip  func() Content // compresses once
@@ -34,7 +34,7 @@ type File struct {
 var files = func() map[string]*File {
 	list, err := dist.ReadDir("dist")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the folder is embedded
 	}
 	all := make(map[string]*File)
 	for _, entry := range list {
@@ -48,7 +48,7 @@ var files = func() map[string]*File {
 	return all
 }()
 
-// Open returns a file of the page, and whether there is one of that name.
+// Open returns a file of the page. It reports whether the file exists.
 func Open(name string) (*File, bool) {
 	file, ok := files[name]
 	return file, ok
