@@ -43,19 +43,21 @@ func explainConflicts(only string, data []byte, idMember func(collection string)
 // splitConflicts returns the sides of a text with git's markers, what git calls them, and
 // the number of conflicts.
 func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
-	in := [2]bool{true, true}
+	in := [2]bool{true, true} // whether the line is a line of each side
 	for line := range bytes.Lines(data) {
 		label := strings.TrimSpace(strings.TrimLeft(string(line), "<|=>"))
-		switch is := func(marker string) bool { return bytes.HasPrefix(line, []byte(strings.Repeat(marker, 7))) }; {
-		case is("<"):
-			in, labels[0] = [2]bool{true, false}, label
+		switch marker := string(line[:min(7, len(line))]); {
+		case marker == "<<<<<<<":
+			in = [2]bool{true, false}
+			labels[0] = label
 			n++
-		case is("|"): // the base, with merge.conflictStyle diff3
+		case marker == "|||||||": // the base, with merge.conflictStyle diff3
 			in[0] = false
-		case is("=") && !in[1]:
+		case marker == "=======" && !in[1]:
 			in = [2]bool{false, true}
-		case is(">"):
-			in, labels[1] = [2]bool{true, true}, label
+		case marker == ">>>>>>>":
+			in = [2]bool{true, true}
+			labels[1] = label
 		default:
 			for i := range texts {
 				if in[i] {
@@ -81,7 +83,8 @@ func compare(path []string, ours, theirs *list, differ func(path []string, our, 
 		if i >= len(ours.items) || sameValue(our.value, their.value) { // compared before, or equal
 			continue
 		}
-		ourList, theirList := our.list(), their.list()
+		ourList := our.list()
+		theirList := their.list()
 		if len(path) < deepLevel && ourList.mixes(theirList) {
 			compare(at, ourList, theirList, differ)
 		} else {

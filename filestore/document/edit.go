@@ -11,12 +11,11 @@ import (
 	"pickup/internal/storage"
 )
 
-// Apply returns the document with the changes made, in order. Everything that
-// they do not concern keeps its bytes. If the document has all values already,
-// Apply returns d. Errors wrap storage.ErrNotFound (there is no such
-// collection), storage.ErrShape (the member is not a collection),
-// storage.ErrInvalid (a value is not JSON) or storage.ErrTooLarge (a value is
-// nested too deep to be read again).
+// Apply returns the document with the changes made, in order. All other text keeps its
+// bytes. If the document has all values already, Apply returns d. Errors wrap
+// storage.ErrNotFound (there is no such collection), storage.ErrShape (the member is not
+// a collection), storage.ErrInvalid (a value is not JSON) or storage.ErrTooLarge (a value
+// is nested too deep to be read again).
 //
 // A document may be read while Apply runs, but only one goroutine at a time may
 // apply changes to it.
@@ -24,7 +23,7 @@ func (d *Document) Apply(changes []storage.Change) (*Document, error) {
 	e := &edit{Document: *d, fresh: make(map[*member]bool)}
 	e.members = slices.Clone(d.members)
 	for i, c := range changes {
-		if e.renames(c, changes[i+1:]) {
+		if e.rename(c, changes[i+1:]) {
 			continue
 		}
 		if err := e.change(c); err != nil {
@@ -61,7 +60,7 @@ func (e *edit) change(c storage.Change) error {
 	if e.escaped && c.Value != nil {
 		c.Value = rawjson.Escaped(c.Value)
 	}
-	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
+	i := e.index(c.Collection)
 	if c.ID != "" {
 		return e.changeElement(i, c)
 	}
@@ -74,6 +73,11 @@ func (e *edit) change(c storage.Change) error {
 		return e.addMember(c)
 	}
 	return nil
+}
+
+// index returns the index of the member called name, or -1.
+func (d *Document) index(name string) int {
+	return slices.IndexFunc(d.members, func(m *member) bool { return m.name == name })
 }
 
 // changeElement makes a change of an element of the member at i, which is -1 if there is no such
@@ -102,37 +106,53 @@ func (e *edit) changeElement(i int, c storage.Change) error {
 	return nil
 }
 
-// renames reports whether c removes a member that one of the later changes adds in its place,
-// with the same value under another name. It then gives the member that name, and keeps its text.
-func (e *edit) renames(c storage.Change, later []storage.Change) bool {
-	i := slices.IndexFunc(e.members, func(m *member) bool { return m.name == c.Collection })
+// rename makes c, if c removes a member that one of the later changes adds in the same place, with
+// the same value under another name. The member gets that name and keeps its text. rename reports
+// whether it made c.
+func (e *edit) rename(c storage.Change, later []storage.Change) bool {
+	i := e.index(c.Collection)
 	if c.ID != "" || c.Value != nil || i < 0 || c.Collection == "$schema" {
 		return false
 	}
+	n := slices.IndexFunc(later, func(to storage.Change) bool { return e.isRename(i, to) })
+	if n < 0 {
+		return false
+	}
+	name, err := e.quote(later[n].Collection)
+	if err != nil {
+		return false // addMember reports the error
+	}
+	m := e.ownMember(i)
+	m.name = later[n].Collection
+	_, mark := cutLabel(m.label)
+	e.put(&m.label, concat(name, mark))
+	return true
+}
+
+// isRename reports whether the change to adds a member with the value of the member at i, in the
+// same place.
+func (e *edit) isRename(i int, to storage.Change) bool {
 	next := ""
 	if i+1 < len(e.members) {
 		next = e.members[i+1].name
 	}
-	for _, to := range later {
-		isHere := to.ID == "" && to.Value != nil && to.Next == next && to.Collection != "$schema" &&
-			!slices.ContainsFunc(e.members, func(m *member) bool { return m.name == to.Collection })
-		if !isHere || e.idMember(c.Collection) != e.idMember(to.Collection) ||
-			!rawjson.SameUnescaped(plain(e.members[i].valueText()), to.Value) {
-			continue
-		}
-		label, err := jsontext.AppendQuote(nil, to.Collection)
-		if err != nil {
-			return false // addMember reports it
-		}
-		if e.escaped {
-			label = rawjson.Escaped(label)
-		}
-		m := e.ownMember(i)
-		m.name = to.Collection
-		e.put(&m.label, concat(label, m.label[rawjson.SkipString(m.label, 0):]))
-		return true
+	if to.ID != "" || to.Value == nil || to.Next != next {
+		return false
 	}
-	return false
+	if to.Collection == "$schema" || e.index(to.Collection) >= 0 {
+		return false
+	}
+	m := e.members[i]
+	return e.idMember(m.name) == e.idMember(to.Collection) && rawjson.SameUnescaped(plain(m.valueText()), to.Value)
+}
+
+// quote returns the name of a member as a JSON string, in the spelling of the file.
+func (e *edit) quote(name string) ([]byte, error) {
+	quoted, err := jsontext.AppendQuote(nil, name)
+	if e.escaped {
+		quoted = rawjson.Escaped(quoted)
+	}
+	return quoted, err
 }
 
 // ownMember returns the member at i, unshared.
@@ -158,31 +178,38 @@ func (e *edit) wrote(now, before int) {
 	e.changed = true
 }
 
+// newElement returns an element with its own text.
+func newElement(key string, gap, value []byte) element {
+	text := slices.Clip(concat(gap, value))
+	return element{key: key, text: text, gap: uint32(len(gap))}
+}
+
 // set replaces the text of the element old at place.
 func (e *edit) set(a *array, place int, old element, gap, value []byte) {
-	text := concat(gap, value)
-	a.elems.Put(place, element{key: old.key, text: text[:len(text):len(text)], gap: uint32(len(gap))})
-	e.wrote(len(text), len(old.text))
+	now := newElement(old.key, gap, value)
+	a.elems.Put(place, now)
+	e.wrote(len(now.text), len(old.text))
 }
 
 // add appends an element to a.
 func (e *edit) add(a *array, key string, gap, value []byte) {
-	text := concat(gap, value)
-	a.elems.Set(key, element{key: key, text: text[:len(text):len(text)], gap: uint32(len(gap))})
-	e.wrote(len(text), 0)
+	added := newElement(key, gap, value)
+	a.elems.Set(key, added)
+	e.wrote(len(added.text), 0)
 }
 
 // put replaces a piece of text.
 func (e *edit) put(p *[]byte, text []byte) {
 	e.wrote(len(text), len(*p))
-	*p = text[:len(text):len(text)]
+	*p = slices.Clip(text)
 }
 
 // replaceElement changes the element at place of member i to v.
 func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 	m := e.members[i]
 	old, _ := m.array.elems.At(place)
-	s := e.styleIn(m).at(old.before(), breaks(old.text) == 0)
+	s := e.styleIn(m).at(old.before())
+	s.flat = breaks(old.text) == 0
 	value := s.merge(old.value(), v, m.array.near(place))
 	if !bytes.Equal(value, old.value()) {
 		e.set(e.ownMember(i).array, place, old, old.before(), value)
@@ -191,38 +218,56 @@ func (e *edit) replaceElement(i, place int, v jsontext.Value) {
 
 // addElement appends v to a, the array of member i.
 func (e *edit) addElement(i int, a *array, key string, v jsontext.Value) {
-	m := e.members[i]
-	s := e.styleIn(m)
+	s := e.styleIn(e.members[i])
 	ex := a.near(a.elems.Next())
 	var gap, tail []byte
-	if a.elems.Len() > 0 {
-		l := a.end(evidence + 1)
-		if other := e.sibling(m, 2); other != nil && len(l.items) == 1 {
-			// One element does not show how two are separated.
-			more := other.end(evidence + 1)
-			if (breaks(l.items[0].gap) > 0) == (breaks(more.items[len(more.items)-1].gap) > 0) {
-				l = more
-			}
-		}
-		gap, tail = splitGap(a.tail, l.separator(s))
-	} else {
+	isFirst := a.elems.Len() == 0
+	if isFirst {
 		first, end := s.brackets('[')
-		l := cutList(a.lastText)
-		if other := e.sibling(m, 1); other != nil && len(l.items) == 0 {
-			l = cutList(other.sample())
-		}
-		if len(l.items) > 0 {
-			first, end = withoutComments(l.items[0].gap), withoutComments(l.tail)
-			ex = examples(nothing).elements(l, len(l.items), len(l.items))
+		if l := e.lastList(i, a); len(l.items) > 0 {
+			first = withoutComments(l.items[0].gap)
+			end = withoutComments(l.tail)
+			ex = l.examples()
 		}
 		gap, tail = s.fill(a.tail, first, end)
+	} else {
+		gap, tail = splitGap(a.tail, e.separated(i, a).separator(s))
 	}
-	if !bytes.Equal(joinGaps(gap, tail, a.elems.Len() == 0, true), a.tail) {
+	if !bytes.Equal(joinGaps(gap, tail, isFirst, true), a.tail) {
 		a.odd = oddTail{last: a.lastKey(), text: bytes.Clone(a.tail)}
 	}
-	s = s.at(gap, breaks(gap) == 0)
+	s = s.at(gap)
+	s.flat = breaks(gap) == 0
 	e.add(a, key, gap, s.lay(v, ex))
 	e.put(&a.tail, tail)
+}
+
+// lastList returns a list to imitate for the first element of a, the array of member i: what the
+// array was before it became empty, or part of another collection.
+func (e *edit) lastList(i int, a *array) *list {
+	l := cutList(a.lastText)
+	other := e.sibling(e.members[i], 1)
+	if other != nil && len(l.items) == 0 {
+		return cutList(other.sample())
+	}
+	return l
+}
+
+// separated returns the last elements of a, the array of member i. If there is only one, and
+// another collection has a similar layout, separated returns the last elements of that collection,
+// because one element does not show how two are separated.
+func (e *edit) separated(i int, a *array) *list {
+	l := a.end(evidence + 1)
+	other := e.sibling(e.members[i], 2)
+	if other == nil || len(l.items) > 1 {
+		return l
+	}
+	more := other.end(evidence + 1)
+	last := more.items[len(more.items)-1]
+	if (breaks(l.items[0].gap) > 0) == (breaks(last.gap) > 0) {
+		return more
+	}
+	return l
 }
 
 // removeElement removes the element at place.
@@ -314,9 +359,9 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	if m.array != nil {
 		s.idMember = e.idMember(m.name)
 	}
-	text := s.merge(old, v, e.examplesOf(m, bytes.Trim(v, white)[0]))
+	text := s.merge(old, v, e.examplesOf(m, v.Kind()))
 	if bytes.Equal(text, old) && !m.hasUnreachable() {
-		return nil // otherwise its positions are counted again, as in a database
+		return nil // with unreachable elements, positions are counted again, as in a database
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))
@@ -324,30 +369,26 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 }
 
 // addMember adds a member before the member called c.Next, or at the end. "$schema" becomes the
-// first member, because it describes the others.
+// first member.
 func (e *edit) addMember(c storage.Change) error {
-	label, err := jsontext.AppendQuote(nil, c.Collection)
+	label, err := e.quote(c.Collection)
 	if err != nil {
 		return fmt.Errorf("the name %q: %w", c.Collection, storage.ErrInvalid)
-	}
-	if e.escaped {
-		label = rawjson.Escaped(label)
 	}
 	mark := []byte(e.style.colon)
 	if k := len(e.members); k > 0 {
 		mark = colon(e.members[k-1].label)
 	}
 	m := &member{name: c.Collection, label: append(label, mark...)}
-	at := slices.IndexFunc(e.members, func(m *member) bool { return c.Next != "" && m.name == c.Next })
-	if at < 0 {
-		at = len(e.members)
-	}
+	at := e.index(c.Next)
 	if m.name == "$schema" {
 		at = 0
+	} else if at < 0 || c.Next == "" {
+		at = len(e.members)
 	}
 	top := e.top()
 	top.insert(map[int][]item{at: {{}}}, e.style, func(it *item) { m.gap = it.gap })
-	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, bytes.Trim(c.Value, white)[0]))
+	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, c.Value.Kind()))
 	if err := m.parse(text, e.idMember(m.name)); err != nil {
 		return err
 	}
@@ -358,23 +399,23 @@ func (e *edit) addMember(c storage.Change) error {
 	return nil
 }
 
-// examplesOf returns examples for a top-level value that begins with open: the
-// other members of that kind, of arrays only the end. The last one is an object
-// that contains a record: it shows the layout of an object in a singular
-// resource if nothing else does.
-func (d *Document) examplesOf(m *member, open byte) examples {
+// examplesOf returns examples for the value of m, an object or array by kind: the other members of
+// that kind, of arrays only the end. The last example is an object with a record as its field. It
+// shows the layout of an object in a singular resource if nothing else does.
+func (d *Document) examplesOf(m *member, kind jsontext.Kind) examples {
 	return func() (values [][]byte) {
 		for _, o := range slices.Backward(d.members) {
 			switch {
 			case o.name == m.name || len(values) == maxExamples:
-			case o.array == nil && o.value[0] == open:
+			case o.array == nil && o.value[0] == byte(kind):
 				values = append(values, o.value)
-			case o.array != nil && open == '[' && o.array.elems.Len() > 0:
+			case o.array != nil && kind == '[' && o.array.elems.Len() > 0:
 				values = append(values, o.array.sample())
 			}
 		}
-		if a := d.sibling(m, 1); a != nil && open == '{' {
-			values = append(values, concat([]byte(`{"":`), a.end(1).items[0].value, []byte("}")))
+		if a := d.sibling(m, 1); a != nil && kind == '{' {
+			record := a.end(1).items[0].value
+			values = append(values, concat([]byte(`{"":`), record, []byte("}")))
 		}
 		return values
 	}

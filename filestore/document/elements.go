@@ -106,7 +106,7 @@ func shareItem(a, b []byte) bool {
 	}
 	for i, it := range la.items {
 		if la.open == '{' {
-			i = lb.place(string(it.name()))
+			i = lb.find(it)
 		}
 		if i >= 0 && i < len(lb.items) && sameText(it.value, lb.items[i].value) {
 			return true

@@ -38,7 +38,7 @@ func unitOf(d *Document) (unit string) {
 
 // styleIn returns the style of items in the value of m.
 func (d *Document) styleIn(m *member) style {
-	s := d.style.at(m.gap, d.style.flat)
+	s := d.style.at(m.gap)
 	s.elsewhere = d.listsAround(m)
 	s.stringified = d.strict && !s.flat && s.unit == "  " && s.colon == ": "
 	return s

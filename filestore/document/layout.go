@@ -54,7 +54,7 @@ func (s style) layElements(l, model *list, ex examples) {
 		if i < len(model.items) {
 			it.gap = withoutComments(model.items[i].gap)
 		}
-		it.value = s.at(it.gap, s.flat).lay(it.value, inside)
+		it.value = s.at(it.gap).lay(it.value, inside)
 	}
 }
 
@@ -69,7 +69,7 @@ func (s style) layMembers(l, model *list, ex examples) {
 			it.gap = withoutComments(model.items[0].gap)
 		}
 		mark := model.items[len(model.items)-1].label
-		if j := model.place(string(it.name())); j >= 0 {
+		if j := model.find(*it); j >= 0 {
 			mark = model.items[j].label
 			if i > 0 && j > 0 {
 				it.gap = withoutComments(model.items[j].gap)
@@ -83,7 +83,7 @@ func (s style) layMembers(l, model *list, ex examples) {
 		if c := it.value[0]; c != '{' && c != '[' {
 			continue // a scalar keeps its spelling
 		}
-		it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name()))
+		it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
 	}
 }
 
@@ -224,6 +224,11 @@ func (ex examples) elements(l *list, before, after int) examples {
 		}
 		return values
 	}
+}
+
+// examples returns the last items of l as examples for the next item.
+func (l *list) examples() examples {
+	return examples(nothing).elements(l, len(l.items), len(l.items))
 }
 
 // evidence is how many neighbours show how to lay out a new item.

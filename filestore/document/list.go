@@ -33,7 +33,14 @@ func (it item) name() []byte {
 	if it.label == nil {
 		return nil
 	}
-	return rawjson.UnquoteBytes(it.label[:rawjson.SkipString(it.label, 0)])
+	quoted, _ := cutLabel(it.label)
+	return rawjson.UnquoteBytes(quoted)
+}
+
+// cutLabel cuts the label of a member into the quoted name and the text between name and value.
+func cutLabel(label []byte) (quoted, mark []byte) {
+	end := rawjson.SkipString(label, 0)
+	return label[:end], label[end:]
 }
 
 // cutList cuts an object or array, which may have comments. The list has no
@@ -87,8 +94,10 @@ func (l *list) text() []byte {
 	return b.Bytes()
 }
 
-// withGap returns the text of the item with the gap before it.
-func (it item) withGap() []byte { return concat(it.gap, it.label, it.value) }
+// withGap returns the gap before the item and the text of the item.
+func (it item) withGap() []byte {
+	return concat(it.gap, it.label, it.value)
+}
 
 // bracket is the key of the brackets of a list, which no item has.
 const bracket = "\xff"
@@ -115,6 +124,11 @@ func (l *list) place(key string) int {
 		return i
 	}
 	return -1
+}
+
+// find returns the index of the item with the key or the name of it, or -1. See place.
+func (l *list) find(it item) int {
+	return l.place(cmp.Or(it.key, string(it.name())))
 }
 
 // item returns the item with a key, or nil.
@@ -202,12 +216,16 @@ func (l *list) remove(gone func(i int) bool) {
 	l.items = kept
 }
 
-// colon returns the text between a member's name and its value, without comments.
-func colon(label []byte) []byte { return withoutComments(label[rawjson.SkipString(label, 0):]) }
+// colon returns the text between the name and the value of a member, without comments.
+func colon(label []byte) []byte {
+	_, mark := cutLabel(label)
+	return withoutComments(mark)
+}
 
-// setColon replaces what is between the name and the value.
-func (it *item) setColon(colon []byte) {
-	it.label = concat(it.label[:rawjson.SkipString(it.label, 0)], colon)
+// setColon replaces the text between the name and the value.
+func (it *item) setColon(mark []byte) {
+	quoted, _ := cutLabel(it.label)
+	it.label = concat(quoted, mark)
 }
 
 // values returns the values of the items as plain JSON.

@@ -37,26 +37,42 @@ type markedText struct {
 
 // write writes a part of ours and the same part of theirs.
 func (t *markedText) write(ours, theirs []byte) {
-	switch same := bytes.Equal(ours, theirs); {
-	case same && !t.differ:
-		if i := bytes.LastIndexByte(ours, '\n') + 1; i > 0 {
-			t.line = t.out.Len() + i
-		}
-		t.out.Write(ours)
+	if !bytes.Equal(ours, theirs) {
+		t.begin()
+		t.add(ours, theirs)
 		return
-	case same && bytes.IndexByte(ours, '\n') >= 0:
-		end := bytes.IndexByte(ours, '\n') + 1
-		t.sides = [2][]byte{append(t.sides[0], ours[:end]...), append(t.sides[1], ours[:end]...)}
-		t.end()
-		t.write(ours[end:], ours[end:])
-		return
-	case !t.differ:
-		line := t.out.Bytes()[t.line:]
-		t.differ = true
-		t.sides = [2][]byte{bytes.Clone(line), bytes.Clone(line)}
-		t.out.Truncate(t.line)
 	}
-	t.sides = [2][]byte{append(t.sides[0], ours...), append(t.sides[1], theirs...)}
+	if t.differ { // up to the end of the line
+		end := bytes.IndexByte(ours, '\n') + 1
+		if end == 0 {
+			t.add(ours, ours)
+			return
+		}
+		t.add(ours[:end], ours[:end])
+		t.end()
+		ours = ours[end:]
+	}
+	if i := bytes.LastIndexByte(ours, '\n') + 1; i > 0 {
+		t.line = t.out.Len() + i
+	}
+	t.out.Write(ours)
+}
+
+// begin starts a conflict with the last line of out, unless a conflict has started.
+func (t *markedText) begin() {
+	if t.differ {
+		return
+	}
+	t.differ = true
+	line := bytes.Clone(t.out.Bytes()[t.line:])
+	t.out.Truncate(t.line)
+	t.add(line, line)
+}
+
+// add adds a text to each side of a conflict.
+func (t *markedText) add(ours, theirs []byte) {
+	t.sides[0] = append(t.sides[0], ours...)
+	t.sides[1] = append(t.sides[1], theirs...)
 }
 
 // end writes the lines of a conflict, with markers around those that differ.
@@ -64,10 +80,11 @@ func (t *markedText) end() {
 	a := slices.Collect(bytes.Lines(t.sides[0]))
 	b := slices.Collect(bytes.Lines(t.sides[1]))
 	least := min(len(a), len(b))
-	head, foot := 0, 0 // numbers of equal lines
+	head := 0 // the number of equal lines at the start
 	for head < least && bytes.Equal(a[head], b[head]) {
 		head++
 	}
+	foot := 0 // and at the end
 	for foot < least-head && bytes.Equal(a[len(a)-1-foot], b[len(b)-1-foot]) {
 		foot++
 	}
@@ -122,14 +139,22 @@ func (t *markedText) items(path []string, ours, theirs *list) {
 func (t *markedText) item(path []string, ours, theirs *item) {
 	t.write(ours.gap, theirs.gap)
 	t.write(ours.label, theirs.label)
-	if !bytes.Equal(ours.value, theirs.value) && len(path) <= deepLevel && !t.whole[rawjson.Pointer(path...)] {
-		if o, h := ours.list(), theirs.list(); o.mixes(h) && slices.Equal(commonKeys(o, h, h), commonKeys(h, o, o)) {
-			open, end := []byte{o.open}, []byte{rawjson.Closing(o.open)}
-			t.write(open, open)
-			t.items(path, o, h)
-			t.write(end, end)
-			return
-		}
+	isWhole := len(path) > deepLevel || t.whole[rawjson.Pointer(path...)]
+	if isWhole || bytes.Equal(ours.value, theirs.value) {
+		t.write(ours.value, theirs.value)
+		return
 	}
-	t.write(ours.value, theirs.value)
+	ourList := ours.list()
+	theirList := theirs.list()
+	ourKeys := commonKeys(ourList, theirList, theirList)
+	theirKeys := commonKeys(theirList, ourList, ourList)
+	if !ourList.mixes(theirList) || !slices.Equal(ourKeys, theirKeys) {
+		t.write(ours.value, theirs.value)
+		return
+	}
+	open := []byte{ourList.open}
+	t.write(open, open)
+	t.items(path, ourList, theirList)
+	end := []byte{rawjson.Closing(ourList.open)}
+	t.write(end, end)
 }

@@ -8,9 +8,9 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// merge returns the text old, changed as little as possible to have the value v:
-// what is equal keeps its bytes, comments and place. New parts are laid out like
-// the examples. v is plain JSON; its numbers and strings keep their spelling.
+// merge returns the text old, changed as little as possible to have the value v. Equal
+// parts keep their bytes, comments and place. New parts are laid out like the examples.
+// v is plain JSON; the numbers and strings of v keep their spelling.
 func (s style) merge(old, v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	if bytes.Equal(old, v) {
@@ -21,20 +21,27 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 			return text // as after most PATCHes
 		}
 	}
-	o, n := cutList(old), cutList(v)
-	changed := false
-	switch {
-	case s.level > deepLevel:
+	if s.level > deepLevel {
 		return s.lay(v, ex)
-	case o.open == 0 || o.open != n.open:
+	}
+	o := cutList(old)
+	n := cutList(v)
+	if o.open == 0 || o.open != n.open {
 		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()
 		return s.lay(v, ex)
-	case len(o.items) == 0 && len(n.items) == 0:
-	case (len(o.items) == 0 || len(n.items) > 0 && !o.sameKind(n)) && o.comments() == 0:
+	}
+	wasEmpty := len(o.items) == 0
+	isEmpty := len(n.items) == 0
+	if wasEmpty && isEmpty {
+		return old
+	}
+	if (wasEmpty || !isEmpty && !o.sameKind(n)) && o.comments() == 0 {
 		return s.lay(v, ex)
-	case o.open == '{':
+	}
+	var changed bool
+	if o.open == '{' {
 		changed = s.mergeMembers(o, n, func() [][]byte { return append([][]byte{old}, ex()...) })
-	default:
+	} else {
 		changed = s.mergeElements(o, n, ex)
 	}
 	if !changed {
@@ -44,9 +51,9 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 }
 
 // mergeMembers gives the object o the members of n. Common members keep their place in o, and
-// the values are merged. A new member that has the value of a removed one, and follows the same
-// member, takes its place: it was renamed. See alike. Other new members come after the same member as in n;
-// mergeMembers removes all others. It reports whether o changed.
+// the values are merged. A new member with the value of a removed member, after the same member,
+// takes the place of the removed member, which was renamed; see alike. Other new members come
+// after the same member as in n. mergeMembers removes all others, and reports whether o changed.
 func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	ex = sync.OnceValue(ex)
@@ -54,14 +61,15 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 	added := make(map[int][]item) // new members by the member of o that they follow
 	last := 0
 	for j, it := range n.items {
-		if i := old.place(string(it.name())); i >= 0 {
+		if i := old.find(it); i >= 0 {
 			last = i + 1
 			continue
 		}
-		if gone := o.alike(n, last, it.value); len(gone) > 0 && len(gone) <= len(n.alike(&old, j, it.value)) {
-			i := gone[0]
-			o.items[i].rename(it.label)
-			last, changed = i+1, true
+		gone := o.alike(n, last, it.value)
+		if len(gone) > 0 && len(gone) <= len(n.alike(&old, j, it.value)) {
+			o.items[gone[0]].rename(it.label)
+			last = gone[0] + 1
+			changed = true
 			continue
 		}
 		added[last] = append(added[last], it)
@@ -75,18 +83,19 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		}
 		o.insert(added, s, func(it *item) {
 			it.setColon(mark)
-			it.value = s.at(it.gap, s.flat).lay(it.value, ex.member(it.name()))
+			it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
 		})
 	}
 	for i := range o.items {
-		name := string(o.items[i].name())
-		if j := n.place(name); j >= 0 && old.place(name) >= 0 {
-			changed = s.mergeMember(&o.items[i], n.items[j].value, ex) || changed
+		it := &o.items[i]
+		j := n.find(*it)
+		if j >= 0 && old.find(*it) >= 0 && s.mergeMember(it, n.items[j].value, ex) {
+			changed = true
 		}
 	}
 	if len(o.items) > len(n.items) {
 		changed = true
-		o.remove(func(i int) bool { return n.place(string(o.items[i].name())) < 0 })
+		o.remove(func(i int) bool { return n.find(o.items[i]) < 0 })
 	}
 	return changed
 }
@@ -100,7 +109,7 @@ const maxRenamed = 16
 func (l *list) alike(other *list, from int, value []byte) (indexes []int) {
 	for i := from; i < min(len(l.items), from+maxRenamed); i++ {
 		it := l.items[i]
-		if other.place(string(it.name())) >= 0 {
+		if other.find(it) >= 0 {
 			break
 		}
 		if bytes.Equal(it.value, value) || rawjson.SameUnescaped(plain(it.value), plain(value)) {
@@ -112,15 +121,16 @@ func (l *list) alike(other *list, from int, value []byte) (indexes []int) {
 
 // rename gives a member the name in a label, and keeps what is between the name and the value.
 func (it *item) rename(label []byte) {
-	end := rawjson.SkipString(label, 0)
-	it.label = concat(label[:end], it.label[rawjson.SkipString(it.label, 0):])
+	quoted, _ := cutLabel(label)
+	_, mark := cutLabel(it.label)
+	it.label = concat(quoted, mark)
 }
 
 // mergeMember gives a member the value v. It reports whether the member changed.
 func (s style) mergeMember(it *item, v []byte, ex examples) bool {
 	was := it.value
 	if !bytes.Equal(was, v) {
-		it.value = s.at(it.gap, s.flat).merge(was, v, ex.member(it.name()))
+		it.value = s.at(it.gap).merge(was, v, ex.member(it.name()))
 	}
 	return !bytes.Equal(it.value, was)
 }
@@ -136,13 +146,14 @@ func (s style) mergeElements(o, n *list, ex examples) (changed bool) {
 	s = s.in(o)
 	old := slices.Clone(o.items)
 	merged := func(it *item, i int, ex examples) []byte {
-		at := s.at(it.gap, s.flat)
+		at := s.at(it.gap)
 		if partner := partners[i]; partner >= 0 {
 			return at.merge(old[partner].value, n.items[i].value, ex)
 		}
 		return at.lay(n.items[i].value, ex)
 	}
-	oldEnd, newEnd := len(old)-foot, len(n.items)-foot // of what differs
+	oldEnd := len(old) - foot // of the part that differs
+	newEnd := len(n.items) - foot
 	i := head
 	for ; i < min(oldEnd, newEnd); i++ {
 		o.items[i].value = merged(&o.items[i], i, ex.elements(o, i, i+1))

@@ -119,7 +119,7 @@ func (l *listMerge) mergeItem(result, ours, theirs *item, s style) {
 		result.value = l.conflict(path, "both changed it, and "+now, ours.value, theirs.value)
 		return
 	}
-	result.value = l.mergeValue(path, base, ours, theirs, s.at(result.gap, s.flat))
+	result.value = l.mergeValue(path, base, ours, theirs, s.at(result.gap))
 	result.label = l.around(path, "in front of the value", base.label, ours.label, theirs.label)
 }
 
@@ -143,10 +143,10 @@ func (l *listMerge) insertAdded(result *list, s style) {
 		return
 	}
 	s = s.in(result)
-	ex := examples(nothing).elements(l.kept, len(l.kept.items), len(l.kept.items))
+	ex := l.kept.examples()
 	result.insert(added, s, func(it *item) {
 		if l.lay && len(commentsIn(it.value)) == 0 {
-			it.value = s.at(it.gap, s.flat).lay(plain(it.value), ex)
+			it.value = s.at(it.gap).lay(plain(it.value), ex)
 		}
 	})
 }

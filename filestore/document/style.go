@@ -62,10 +62,9 @@ func (s style) in(l *list) style {
 	return s
 }
 
-// at returns the style of a list that begins after gap, in a list that is on one
-// line if flat is set.
-func (s style) at(gap []byte, flat bool) style {
-	s.flat, s.idMember = flat, ""
+// at returns the style of a list after gap, inside a list of style s.
+func (s style) at(gap []byte) style {
+	s.idMember = ""
 	s.level++
 	if breaks(gap) > 0 {
 		s.indent = indentation(gap)
@@ -82,7 +81,9 @@ func indentation(gap []byte) string {
 // brackets returns the gaps inside the brackets of a list.
 func (s style) brackets(open byte) (first, end []byte) {
 	if !s.flat {
-		return []byte(s.nl + s.indent + s.unit), []byte(s.last + s.nl + s.indent)
+		first = []byte(s.nl + s.indent + s.unit)
+		end = []byte(s.last + s.nl + s.indent)
+		return first, end
 	}
 	if open == '{' {
 		return []byte(s.pad), []byte(s.pad)
@@ -107,12 +108,11 @@ func (s style) fill(gap, first, end []byte) (before, after []byte) {
 		}
 		return first, end
 	}
-	// Comments stay in front, and the item gets their indentation.
-	scan := scanGap(head)
-	switch {
-	case breaks(first) == 0:
+	// Comments stay in front, and the item gets the same indentation.
+	if breaks(first) == 0 {
 		return concat(head, []byte(" ")), concat(end, []byte(" "))
-	case scan.breaks > 0:
+	}
+	if scanGap(head).breaks > 0 {
 		return concat(head, []byte(s.nl+indentation(head))), end
 	}
 	return concat(head, lastBreak(first)), end

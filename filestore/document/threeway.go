@@ -35,20 +35,22 @@ func (c Conflict) String() string {
 }
 
 // Merge merges two edits of base by collection, record and field. An edit keeps
-// its bytes and comments. Arrays without ids are merged if the edits are in different
-// places. Line breaks, order and layout are merged, too. If one of the three documents
-// is equal to another, the result is one of them, byte for byte.
+// its bytes and comments. Merge also merges line breaks, order and layout, and the elements
+// of arrays without ids if the edits are in different places. If two of the three documents
+// are equal, the result is one of the documents, byte for byte.
 //
-// The result has the ids of its elements where ours has them. An error reports that the
-// edits cannot be merged by record.
+// The result has ids in the same fields as ours. An error reports that the edits cannot be
+// merged by record.
 func Merge(base, ours, theirs *Document) (*Merged, error) {
-	base, theirs = base.KeyedBy(ours.idMember), theirs.KeyedBy(ours.idMember)
+	base = base.KeyedBy(ours.idMember)
+	theirs = theirs.KeyedBy(ours.idMember)
 	if edited, ok := pick(sameBytes, base, ours, theirs); ok {
 		return &Merged{Ours: edited, Theirs: edited}, nil
 	}
 	m := &merger{baseDoc: base, ourDoc: ours, theirDoc: theirs}
 	m.unifyLineBreaks()
-	m.moved = [2]map[string]string{moved(m.baseDoc, m.ourDoc), moved(m.baseDoc, m.theirDoc)}
+	m.moved[0] = moved(m.baseDoc, m.ourDoc)
+	m.moved[1] = moved(m.baseDoc, m.theirDoc)
 
 	merged, err := m.mergeDocuments()
 	if err != nil {
@@ -70,16 +72,16 @@ func sameBytes(a, b *Document) bool {
 type merger struct {
 	baseDoc, ourDoc, theirDoc *Document // with the same line breaks
 
-	nl        string // the line break of the result, if it is another one
-	theirsWin bool   // the conflicts
-	relaid    bool   // theirs has another layout than base, and ours has not
-	lay       bool   // ours and theirs have different layouts
+	nl        string // the line break of the result, or "" if the documents have the same
+	theirsWin bool   // whether conflicts are decided for theirs
+	relaid    bool   // whether only theirs has another layout than base
+	lay       bool   // whether ours and theirs have different layouts
 	conflicts []Conflict
 	moved     [2]map[string]string // see Merged
 }
 
-// unifyLineBreaks gives the documents the same line breaks. The result gets those of the edit
-// that changed them.
+// unifyLineBreaks gives the documents the same line breaks. The result gets the line breaks of
+// the edit that changed them.
 func (m *merger) unifyLineBreaks() {
 	base := m.baseDoc.style.nl
 	ours := m.ourDoc.style.nl
@@ -92,10 +94,13 @@ func (m *merger) unifyLineBreaks() {
 		m.nl = ours
 	}
 	idMember := m.ourDoc.idMember
-	for _, d := range []**Document{&m.baseDoc, &m.ourDoc, &m.theirDoc} {
-		text := bytes.ReplaceAll((*d).Bytes(), []byte("\r\n"), []byte("\n"))
-		*d = parse((*d).only, text, idMember, nil)
+	unified := func(d *Document) *Document {
+		text := bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n"))
+		return parse(d.only, text, idMember, nil)
 	}
+	m.baseDoc = unified(m.baseDoc)
+	m.ourDoc = unified(m.ourDoc)
+	m.theirDoc = unified(m.theirDoc)
 }
 
 // mergeDocuments returns the merged document. The error is a *storage.BrokenError.
@@ -120,22 +125,24 @@ func (m *merger) mergeDocuments() (*Document, error) {
 	return ParseMember(ours.only, "", text, ours.idMember, ours)
 }
 
-// layout describes how the first records are indented.
+// layout describes how the first record is indented.
 func (d *Document) layout() string {
 	for _, m := range d.members {
-		if m.array != nil && m.array.elems.Len() > 0 {
-			e := m.array.first()
-			layout := ""
-			for _, gap := range [][]byte{m.gap, e.before(), *cutList(e.value()).gap(0)} {
-				layout += string(lastBreak(withoutComments(gap))) + "/"
-			}
-			return layout
+		if m.array == nil || m.array.elems.Len() == 0 {
+			continue
 		}
+		e := m.array.first()
+		inside := *cutList(e.value()).gap(0)
+		layout := ""
+		for _, gap := range [][]byte{m.gap, e.before(), inside} {
+			layout += string(lastBreak(withoutComments(gap))) + "/"
+		}
+		return layout
 	}
 	return ""
 }
 
-// conflict notes a conflict and returns the side that the merger decides for.
+// conflict records a conflict and returns the value of the side that wins.
 func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []byte {
 	m.conflicts = append(m.conflicts, Conflict{slices.Clone(path), detail})
 	if m.theirsWin {
@@ -144,15 +151,15 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
-// around merges a text around a value: comments, and a bracket or a name.
-func (m *merger) around(path []string, where string, b, o, t []byte) []byte {
-	sameComments := func(a, b []byte) bool { return slices.Equal(commentsIn(a), commentsIn(b)) }
-	for _, same := range []func(a, b []byte) bool{bytes.Equal, sameComments} {
-		if edited, ok := pick(same, b, o, t); ok {
-			return edited
-		}
+// around merges the text around a value: comments, and a bracket or a name.
+func (m *merger) around(path []string, where string, base, ours, theirs []byte) []byte {
+	if edited, ok := pick(bytes.Equal, base, ours, theirs); ok {
+		return edited
 	}
-	return m.conflict(path, "both changed the comments "+where, o, t)
+	if edited, ok := pick(sameComments, base, ours, theirs); ok {
+		return edited
+	}
+	return m.conflict(path, "both changed the comments "+where, ours, theirs)
 }
 
 // mergeValue merges the value of an item. The value of base is nil if both edits added the item.
@@ -181,11 +188,12 @@ func (m *merger) mergeValue(path []string, base, ours, theirs *item, s style) []
 
 // movedTo returns the question about a record that was probably renumbered, or "".
 func (m *merger) movedTo(path []string) string {
-	return cmp.Or(m.moved[0][rawjson.Pointer(path...)], m.moved[1][rawjson.Pointer(path...)])
+	pointer := rawjson.Pointer(path...)
+	return cmp.Or(m.moved[0][pointer], m.moved[1][pointer])
 }
 
-// deleted notes the conflict of an item that one side changed and the other deleted,
-// and reports whether the merger decides for the deletion.
+// deleted records the conflict of an item that one side changed and the other deleted,
+// and reports whether the deletion wins.
 func (m *merger) deleted(path []string, byTheirs bool) bool {
 	detail := "ours deleted it, theirs changed it"
 	if byTheirs {

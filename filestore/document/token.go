@@ -17,17 +17,19 @@ func sameValue(a, b []byte) bool {
 // withScalars returns the text a with the scalars of the value b, or nil if their
 // lists or the names of members differ. Equal strings keep their spelling.
 func withScalars(a, b []byte) []byte {
-	out, from := make([]byte, 0, len(a)+32), 0
+	out := make([]byte, 0, len(a)+32)
+	from := 0 // the part of a that is not in out yet
 	same := tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
 		next := rawjson.SkipGap(a, iEnd)
-		if isMark(a[i]) || isMark(b[j]) || next < len(a) && a[next] == ':' {
+		isName := next < len(a) && a[next] == ':'
+		if isMark(a[i]) || isMark(b[j]) || isName {
 			return false
 		}
-		if rawjson.SameUnescaped(a[i:iEnd], b[j:jEnd]) {
-			return true
+		if !rawjson.SameUnescaped(a[i:iEnd], b[j:jEnd]) {
+			out = append(out, a[from:i]...)
+			out = append(out, b[j:jEnd]...)
+			from = iEnd
 		}
-		out = append(append(out, a[from:i]...), b[j:jEnd]...)
-		from = iEnd
 		return true
 	})
 	if !same {
@@ -36,51 +38,63 @@ func withScalars(a, b []byte) []byte {
 	return append(out, a[from:]...)
 }
 
-func isMark(c byte) bool { return strings.IndexByte("{}[]:", c) >= 0 }
+func isMark(c byte) bool {
+	return strings.IndexByte("{}[]:", c) >= 0
+}
 
 // tokenwise compares two values token by token, and calls differ for tokens a[i:iEnd] and
-// b[j:jEnd] that are not the same. It reports whether differ was always true, and none
-// of the values has more tokens.
+// b[j:jEnd] that are not the same. It reports whether both values have the same number of
+// tokens and all calls of differ returned true. Commas do not count.
 func tokenwise(a, b []byte, differ func(i, iEnd, j, jEnd int) bool) bool {
-	for i, j := 0, 0; ; {
-		i, j = rawjson.SkipGap(a, i), rawjson.SkipGap(b, j) // commas add nothing to brackets and values
+	i, j := 0, 0
+	for {
+		i = rawjson.SkipGap(a, i)
+		j = rawjson.SkipGap(b, j)
 		if i == len(a) || j == len(b) {
 			return i == len(a) && j == len(b)
 		}
-		iEnd, jEnd := rawjson.SkipToken(a, i), rawjson.SkipToken(b, j)
+		iEnd := rawjson.SkipToken(a, i)
+		jEnd := rawjson.SkipToken(b, j)
 		if !bytes.Equal(a[i:iEnd], b[j:jEnd]) && !differ(i, iEnd, j, jEnd) {
 			return false
 		}
-		i, j = iEnd, jEnd
+		i = iEnd
+		j = jEnd
 	}
 }
 
 // byteOrderMark is a mark that some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
-// plain returns value with its comments and trailing commas blanked, or value
-// itself if it has none.
-func plain(value []byte) []byte { return rawjson.Blanked(value) }
+// plain returns value with spaces in place of comments and trailing commas.
+func plain(value []byte) []byte {
+	return rawjson.Blanked(value)
+}
 
 // deepest is how deep a file may be nested: as deep as jsontext allows.
 const deepest = 10_000
 
 // pick returns the edited value if only one side changed the base, or both sides agree.
-func pick[T any](same func(a, b T) bool, b, o, t T) (edited T, ok bool) {
-	if same(b, t) || same(o, t) {
-		return o, true
+func pick[T any](same func(a, b T) bool, base, ours, theirs T) (edited T, ok bool) {
+	if same(base, theirs) || same(ours, theirs) {
+		return ours, true
 	}
-	return t, same(b, o)
+	return theirs, same(base, ours)
 }
 
 // sameText reports whether two values differ at most in white space and trailing commas.
 // Comments count.
 func sameText(a, b []byte) bool {
-	return bytes.Equal(a, b) || sameValue(a, b) && slices.Equal(commentsIn(a), commentsIn(b))
+	return bytes.Equal(a, b) || sameValue(a, b) && sameComments(a, b)
+}
+
+// sameComments reports whether two texts have the same comments in the same order.
+func sameComments(a, b []byte) bool {
+	return slices.Equal(commentsIn(a), commentsIn(b))
 }
 
 // equal reports whether two values differ at most in spelling and the order of fields.
 // Comments count.
 func equal(a, b []byte) bool {
-	return sameText(a, b) || slices.Equal(commentsIn(a), commentsIn(b)) && rawjson.Equal(plain(a), plain(b))
+	return sameText(a, b) || sameComments(a, b) && rawjson.Equal(plain(a), plain(b))
 }
