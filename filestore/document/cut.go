@@ -88,7 +88,10 @@ func (d *Document) cut(c *parser) bool {
 func (d *Document) cutOnly(c *parser) bool {
 	d.head = c.data[:len(c.data)-len(bytes.TrimPrefix(c.data, byteOrderMark))]
 	c.space()
-	if c.at < len(d.head) || !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
+	if c.at < len(d.head) { // comments are not blanked, nor is the byte order mark
+		return false
+	}
+	if !d.cutValue(c, &member{name: d.only, gap: c.data[len(d.head):c.at]}) {
 		return false
 	}
 	d.tail = c.data[c.at:]
@@ -142,7 +145,8 @@ func (d *Document) detach() {
 
 // parse sets the value of m, given its valid text.
 func (m *member) parse(text []byte, idMember string) error {
-	m.value, m.array = nil, nil
+	m.value = nil
+	m.array = nil
 	c := newParser(text, plain(text))
 	defer c.abandon()
 	if !m.cut(c, idMember) || !c.finish() {
@@ -160,7 +164,10 @@ func isEscaped(data []byte) bool {
 		if i < 0 || len(rest) < i+len(`\u0000`) {
 			break
 		}
-		found = found || rest[i+1] == 'u' && (string(rest[i+2:i+4]) != "00" || rest[i+4] >= '8')
+		isASCII := string(rest[i+2:i+4]) == "00" && rest[i+4] < '8'
+		if rest[i+1] == 'u' && !isASCII {
+			found = true
+		}
 		rest = rest[i+2:]
 	}
 	return found && !slices.ContainsFunc(data, func(c byte) bool { return c >= utf8.RuneSelf })

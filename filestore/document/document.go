@@ -67,8 +67,13 @@ type element struct {
 	compact bool   // the value has no white space between its tokens, and no comment
 }
 
-func (e element) before() []byte { return e.text[:e.gap:e.gap] }
-func (e element) value() []byte  { return e.text[e.gap:len(e.text):len(e.text)] }
+func (e element) before() []byte {
+	return slices.Clip(e.text[:e.gap])
+}
+
+func (e element) value() []byte {
+	return slices.Clip(e.text[e.gap:])
+}
 
 // first returns the first element of an array that is not empty.
 func (a *array) first() element {
@@ -76,7 +81,7 @@ func (a *array) first() element {
 	return e
 }
 
-// top returns the list of the members, without their values.
+// top returns the members as a list without values.
 func (d *Document) top() *list {
 	l := &list{open: '{', tail: d.tail}
 	for _, m := range d.members {
@@ -89,10 +94,10 @@ func (d *Document) top() *list {
 func (a *array) end(n int) *list {
 	l := &list{open: '[', items: make([]item, 0, min(n, a.elems.Len())), tail: a.tail}
 	for _, e := range a.elems.Backward() {
-		l.items = append(l.items, item{gap: e.before(), value: e.value()})
-		if len(l.items) == cap(l.items) {
+		if len(l.items) == n {
 			break
 		}
+		l.items = append(l.items, item{gap: e.before(), value: e.value()})
 	}
 	slices.Reverse(l.items)
 	return l
@@ -123,7 +128,7 @@ func (d *Document) Contents() []storage.Collection {
 	cs := make([]storage.Collection, len(d.members))
 	for i, m := range d.members {
 		cs[i] = storage.Collection{Name: m.name, Kind: m.kind()}
-		if m.array != nil && cs[i].Kind == storage.Array {
+		if cs[i].Kind == storage.Array {
 			cs[i].Elements = m.array.contents(d.strict)
 		} else {
 			cs[i].Value = plain(m.valueText())
@@ -170,13 +175,19 @@ func (m *member) valueText() []byte {
 
 // Only returns the name of the member if the text is the value of one member, and "" for a
 // database.
-func (d *Document) Only() string { return d.only }
+func (d *Document) Only() string {
+	return d.only
+}
 
 // Size returns the length of the document in bytes.
-func (d *Document) Size() int64 { return d.length }
+func (d *Document) Size() int64 {
+	return d.length
+}
 
 // Bytes returns a copy of the text.
-func (d *Document) Bytes() []byte { return slices.Concat(d.Runs()...) }
+func (d *Document) Bytes() []byte {
+	return slices.Concat(d.Runs()...)
+}
 
 // A runs lists the parts of a text that are contiguous in memory.
 type runs [][]byte
@@ -193,7 +204,9 @@ func (d *Document) Runs() [][]byte {
 // earlier version.
 func (d *Document) Sum() checksum.Sum {
 	var w checksum.Writer
-	d.visit(func(b []byte) { w.Write(b) }, func(b *block) { w.Append(b.part) })
+	text := func(b []byte) { w.Write(b) }
+	block := func(b *block) { w.Append(b.part) }
+	d.visit(text, block)
 	return w.Sum()
 }
 
@@ -286,4 +299,6 @@ func (a *array) sample() []byte {
 }
 
 // hasUnreachable reports whether the member has elements that no URL reaches.
-func (m *member) hasUnreachable() bool { return m.array != nil && m.array.unreachable > 0 }
+func (m *member) hasUnreachable() bool {
+	return m.array != nil && m.array.unreachable > 0
+}

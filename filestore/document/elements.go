@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 
 	"pickup/internal/rawjson"
@@ -12,10 +13,7 @@ import (
 // replaced elements where the other side inserted or removed some.
 func keyElements(base, ours, theirs *list) bool {
 	arrays := base.open == '[' && ours.open == '[' && theirs.open == '['
-	if !arrays || base.comments()+ours.comments()+theirs.comments() > 0 {
-		return false
-	}
-	if bothAddID(base, ours, theirs) {
+	if !arrays || base.comments()+ours.comments()+theirs.comments() > 0 || bothAddID(base, ours, theirs) {
 		return false
 	}
 	values := base.values()
@@ -39,8 +37,9 @@ func keyElements(base, ours, theirs *list) bool {
 // array in which others have none.
 func bothAddID(base, ours, theirs *list) bool {
 	for _, it := range theirs.items {
-		if our := ours.item(it.key); our != nil && !storage.IsPositionKey(it.key) &&
-			base.item(it.key) == nil && !equal(our.value, it.value) {
+		our := ours.item(it.key)
+		bothAdd := our != nil && base.item(it.key) == nil && !storage.IsPositionKey(it.key)
+		if bothAdd && !equal(our.value, it.value) {
 			return true
 		}
 	}
@@ -53,9 +52,9 @@ type elementEdits struct{ base, ours, theirs *list }
 // apart reports whether edits that touch can both be made.
 func (e *elementEdits) apart(our, their rawjson.Edit) bool {
 	if oneForOne(our) && oneForOne(their) {
-		from, to := max(our.From, their.From), min(our.To, their.To)
-		for i := from; i < to; i++ {
-			ours, theirs := e.ours.items[our.At+i-our.From], e.theirs.items[their.At+i-their.From]
+		for i := max(our.From, their.From); i < min(our.To, their.To); i++ {
+			ours := e.ours.items[our.At+i-our.From]
+			theirs := e.theirs.items[their.At+i-their.From]
 			if !mergeable(e.base.items[i].value, ours.value, theirs.value) {
 				return false
 			}
@@ -70,26 +69,23 @@ func (e *elementEdits) apart(our, their rawjson.Edit) bool {
 
 // same reports whether both edits bring the same elements.
 func (e *elementEdits) same(our, their rawjson.Edit) bool {
-	a, b := e.ours.items[our.At:our.End], e.theirs.items[their.At:their.End]
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sameText(a[i].value, b[i].value) {
-			return false
-		}
-	}
-	return true
+	a := e.ours.items[our.At:our.End]
+	b := e.theirs.items[their.At:their.End]
+	return slices.EqualFunc(a, b, func(a, b item) bool { return sameText(a.value, b.value) })
 }
 
 // replaces reports whether an edit removes elements and inserts others.
-func replaces(e rawjson.Edit) bool { return e.From < e.To && e.At < e.End }
+func replaces(e rawjson.Edit) bool {
+	return e.From < e.To && e.At < e.End
+}
 
-// oneForOne reports whether an edit puts one element in the place of each.
-func oneForOne(e rawjson.Edit) bool { return replaces(e) && e.To-e.From == e.End-e.At }
+// oneForOne reports whether an edit replaces each element by one element.
+func oneForOne(e rawjson.Edit) bool {
+	return replaces(e) && e.To-e.From == e.End-e.At
+}
 
-// mergeable reports whether the changes of an element can be merged: only one side changed
-// it, both did the same, or both left some of its items as they were.
+// mergeable reports whether the changes of an element can be merged: only one side changed the
+// element, both made the same change, or each left some items of the element unchanged.
 func mergeable(base, ours, theirs []byte) bool {
 	if _, ok := pick(sameText, base, ours, theirs); ok {
 		return true
@@ -100,7 +96,8 @@ func mergeable(base, ours, theirs []byte) bool {
 // shareItem reports whether two objects have a field with the same value, or two arrays
 // have the same element at the same index.
 func shareItem(a, b []byte) bool {
-	la, lb := cutList(a), cutList(b)
+	la := cutList(a)
+	lb := cutList(b)
 	if la.open != lb.open {
 		return false
 	}

@@ -8,10 +8,10 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A gap is the text between two items of an object or array, or between an item
-// and a bracket: white space, comments and at most one comma. Every edit of a
-// file comes down to two operations: a new item splits a gap, and a removed item
-// joins two.
+// A gap is the text between two items of an object or array, or between an item and a
+// bracket: white space, comments and at most one comma. Every edit of a file is made of
+// two operations: splitting a gap for a new item, and joining two gaps around a removed
+// item.
 
 const (
 	spaces = " \t"     // indentation and separators on a line
@@ -50,16 +50,16 @@ func scanGap(gap []byte) gapScan {
 				s.first = begin
 			}
 			s.breaks++
-			s.last, s.line = begin, i+1
 			i++
+			s.last = begin
+			s.line = i
 		case '/':
-			end := rawjson.SkipComment(gap, i)
 			s.comments++
 			s.closed = gap[i+1] == '/'
 			if s.closed && s.breaks == 0 {
 				s.open = true
 			}
-			i = end
+			i = rawjson.SkipComment(gap, i)
 			s.token(i)
 		default:
 			i++
@@ -81,28 +81,23 @@ func sameTokens(a, b []byte) bool {
 	return slices.EqualFunc(bytes.Fields(a), bytes.Fields(b), bytes.Equal)
 }
 
-func isBlank(b []byte) bool { return len(bytes.Trim(b, spaces)) == 0 }
+func isBlank(b []byte) bool {
+	return len(bytes.Trim(b, spaces)) == 0
+}
 
 // joinGaps joins the gaps before and after a removed item. first and last report
-// whether it was the first or the last item. The comma of the item goes, and so
-// does its line if nothing else is on it; comments stay.
+// whether the item was the first or the last. The comma of the item goes, and also the
+// line if nothing else is on the line; comments stay.
 func joinGaps(before, after []byte, first, last bool) []byte {
-	a, b := scanGap(before), scanGap(after)
-	switch {
-	case first:
-		after = withoutComma(after, b)
-	case last && b.comma < 0, commaFirst(before, a):
-		before = withoutComma(before, a)
-	default:
-		after = withoutComma(after, b)
-	}
-	a, b = scanGap(before), scanGap(after)
+	before, after = dropComma(before, after, first, last)
+	a := scanGap(before)
+	b := scanGap(after)
 	if first && last && a.comments+b.comments == 0 {
 		return nil
 	}
-	left, right := before[a.line:], after[:b.first]
-	begins := a.breaks > 0 && isBlank(left) // the item began its line
-	ends := b.breaks > 0 && isBlank(right)  // the item ended its line
+	right := after[:b.first]
+	begins := a.breaks > 0 && isBlank(before[a.line:]) // the item began its line
+	ends := b.breaks > 0 && isBlank(right)             // the item ended its line
 	switch {
 	case begins && ends:
 		return joinLines(before, after[b.first:], first, last)
@@ -122,6 +117,16 @@ func joinGaps(before, after []byte, first, last bool) []byte {
 	return concat(before, bytes.TrimLeft(after, spaces))
 }
 
+// dropComma removes the comma of a removed item from the gap before or the gap after it.
+func dropComma(before, after []byte, first, last bool) (_, _ []byte) {
+	a := scanGap(before)
+	b := scanGap(after)
+	if !first && (last && b.comma < 0 || commaFirst(before, a)) {
+		return withoutComma(before, a), after
+	}
+	return before, withoutComma(after, b)
+}
+
 // joinLines joins the gaps around an item that had its lines for itself: before
 // ends with a line break and indentation, after begins with a line break. Of the
 // blank lines on both sides the greater number stays, but none next to a bracket.
@@ -130,22 +135,26 @@ func joinLines(before, after []byte, first, last bool) []byte {
 	if !first { // spaces at the end of the line of the item before stay
 		end = len(before) - len(bytes.TrimLeft(before[end:], spaces))
 	}
-	top, above := before[:end], before[end:]
+	top := before[:end]
+	above := before[end:]
 	bottom := bytes.TrimLeft(after, white)
 	below := after[:len(after)-len(bottom)]
-	switch {
-	case first && len(top) == 0 && len(bottom) == 0 && !last:
+	atOpening := first && len(top) == 0 // nothing stays between the bracket and the item
+	atClosing := last && len(bottom) == 0
+	if atOpening && !last && len(bottom) == 0 {
 		return before // the next item takes the place of the removed item
-	case first && len(top) == 0, breaks(above) > breaks(below) && !(last && len(bottom) == 0):
+	}
+	if atOpening || breaks(above) > breaks(below) && !atClosing {
 		above = above[:bytes.LastIndexByte(above, '\n')+1]
 		below = below[bytes.LastIndexByte(below, '\n')+1:]
 		return concat(top, above, below, bottom)
-	default:
-		return concat(top, below, bottom)
 	}
+	return concat(top, below, bottom)
 }
 
-func breaks(b []byte) int { return bytes.Count(b, []byte("\n")) }
+func breaks(b []byte) int {
+	return bytes.Count(b, []byte("\n"))
+}
 
 // commaFirst reports whether the gap's comma begins the line of the next item.
 func commaFirst(gap []byte, s gapScan) bool {
@@ -173,7 +182,8 @@ func withoutComma(gap []byte, s gapScan) []byte {
 // splitGap splits the gap after an item and returns the gaps before and after a
 // new item. sep is the separator to use: white space and one comma.
 func splitGap(gap, sep []byte) (before, after []byte) {
-	s, p := scanGap(gap), scanGap(sep)
+	s := scanGap(gap)
+	p := scanGap(sep)
 	line := gap[:s.head] // the part of the item before
 	if p.breaks > 0 && s.breaks > 0 {
 		line = gap[:s.first] // with the spaces at the end
@@ -200,59 +210,74 @@ func splitGap(gap, sep []byte) (before, after []byte) {
 // gapInFront splits the gap before the first item for a new first item. Comments on the line of
 // the opening bracket stay there; comments above the old first item stay with that item.
 func gapInFront(gap, sep []byte) (before, after []byte) {
-	switch s := scanGap(gap); {
-	case s.comments == 0:
+	s := scanGap(gap)
+	if s.comments == 0 {
 		return gap, sep
-	case s.breaks == 0:
-		return nil, concat(sep, bytes.TrimLeft(gap, spaces))
-	default:
-		return concat(gap[:s.head], lastBreak(gap)), concat([]byte(","), gap[s.first:])
 	}
+	if s.breaks == 0 {
+		return nil, concat(sep, bytes.TrimLeft(gap, spaces))
+	}
+	before = concat(gap[:s.head], lastBreak(gap))
+	after = concat([]byte(","), gap[s.first:])
+	return before, after
 }
 
-func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+func concat(parts ...[]byte) []byte {
+	return bytes.Join(parts, nil)
+}
 
-// lastBreak returns the last line break of a gap and the indentation after it.
-func lastBreak(gap []byte) []byte { return gap[scanGap(gap).last:] }
+// lastBreak returns the last line break of a gap, with the indentation.
+func lastBreak(gap []byte) []byte {
+	return gap[scanGap(gap).last:]
+}
 
-// withoutComments returns a gap without comments, without lines that had nothing
-// else, and without spaces at the end of lines.
+// withoutComments returns a gap without comments, without lines that only had comments,
+// and without spaces at the end of lines.
 func withoutComments(gap []byte) []byte {
 	out := make([]byte, 0, len(gap))
 	line := 0 // where the current line begins in out
 	dropped := false
 	for i := 0; i < len(gap); {
-		switch c := gap[i]; {
-		case c == '/':
-			end := rawjson.SkipComment(gap, i)
+		if gap[i] == '/' {
 			dropped = true
-			i = end
-			for i < len(gap) && (gap[i] == ' ' || gap[i] == '\t') && len(bytes.TrimRight(out, spaces)) < len(out) {
-				i++ // the space before the comment is enough
+			i = rawjson.SkipComment(gap, i)
+			if trimmed := bytes.TrimRight(out, spaces); len(trimmed) < len(out) {
+				rest := bytes.TrimLeft(gap[i:], spaces) // the space before the comment is enough
+				i = len(gap) - len(rest)
 			}
 			if i < len(gap) && gap[i] == ',' && (line == 0 || !isBlank(out[line:])) {
 				out = bytes.TrimRight(out, spaces)
 			}
-		case c == '\n' || c == '\r' && i+1 < len(gap) && gap[i+1] == '\n':
-			n := 1
-			if c == '\r' {
-				n = 2
-			}
-			out = append(out[:line], bytes.TrimRight(out[line:], spaces)...)
-			if dropped && len(out) == line && line > 0 {
-				out = bytes.TrimSuffix(out, []byte("\n"))
-				out = bytes.TrimSuffix(out, []byte("\r"))
-			}
-			dropped = false
-			out = append(out, gap[i:i+n]...)
-			line = len(out)
-			i += n
-		default:
-			out = append(out, c)
-			i++
+			continue
 		}
+		n := lineBreak(gap[i:])
+		if n == 0 {
+			out = append(out, gap[i])
+			i++
+			continue
+		}
+		out = append(out[:line], bytes.TrimRight(out[line:], spaces)...)
+		if dropped && len(out) == line && line > 0 {
+			out = bytes.TrimSuffix(out, []byte("\n"))
+			out = bytes.TrimSuffix(out, []byte("\r"))
+		}
+		dropped = false
+		out = append(out, gap[i:i+n]...)
+		line = len(out)
+		i += n
 	}
 	return out
+}
+
+// lineBreak returns the length of the line break that b begins with, or 0.
+func lineBreak(b []byte) int {
+	if bytes.HasPrefix(b, []byte("\r\n")) {
+		return 2
+	}
+	if b[0] == '\n' {
+		return 1
+	}
+	return 0
 }
 
 // commentsIn returns the comments of a text.

@@ -2,7 +2,7 @@ package document
 
 import "pickup/internal/storage"
 
-// memberList returns the members of the document. Their keys are their names.
+// memberList returns the members of the document, with names as keys.
 func (d *Document) memberList() *list {
 	l := d.top()
 	for i, m := range d.members {
@@ -18,15 +18,18 @@ func (d *Document) memberList() *list {
 
 // elementList returns the elements of the array with their keys.
 func (a *array) elementList() *list {
-	l := &list{open: '[', keyed: a.unreachable == 0, items: make([]item, 0, a.elems.Len()), tail: a.tail}
+	l := a.end(a.elems.Len())
+	l.keyed = a.unreachable == 0
+	i := 0
 	for _, e := range a.elems.All() {
-		l.items = append(l.items, item{gap: e.before(), key: e.key, value: e.value()})
+		l.items[i].key = e.key
+		i++
 	}
 	return l
 }
 
-// list returns the value of an item as a list. The keys of its items are names, or the
-// ids of elements.
+// list returns the value of an item as a list, with the names of members or the ids of
+// elements as keys.
 func (it *item) list() *list {
 	if it.elements != nil {
 		return it.elements()
@@ -47,4 +50,6 @@ func (it *item) list() *list {
 }
 
 // mixes reports whether a merge can take items from both lists, by their keys.
-func (l *list) mixes(o *list) bool { return l.open != 0 && l.open == o.open && l.keyed && o.keyed }
+func (l *list) mixes(o *list) bool {
+	return l.open != 0 && l.open == o.open && l.keyed && o.keyed
+}

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -32,7 +33,8 @@ func (s style) lay(v []byte, ex examples) []byte {
 	}
 	if model == nil {
 		s = s.layoutWithout(l, ex())
-		model, ex = s.model(l.open), nothing
+		model = s.model(l.open)
+		ex = nothing
 	}
 	s = s.in(model)
 	if l.open == '[' {
@@ -75,14 +77,11 @@ func (s style) layMembers(l, model *list, ex examples) {
 				it.gap = withoutComments(model.items[j].gap)
 				if bytes.HasPrefix(it.gap, []byte(",  ")) { // columns
 					n := width(model.items[:j]) + utf8.RuneCount(it.gap) - width(l.items[:i])
-					it.gap = append([]byte(","), bytes.Repeat([]byte(" "), max(1, n-1))...)
+					it.gap = []byte("," + strings.Repeat(" ", max(1, n-1)))
 				}
 			}
 		}
 		it.setColon(colon(mark))
-		if c := it.value[0]; c != '{' && c != '[' {
-			continue // a scalar keeps its spelling
-		}
 		it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
 	}
 }
@@ -91,14 +90,16 @@ func (s style) layMembers(l, model *list, ex examples) {
 // examples, nearest first, show whether lists are on one line, and how. The lists of the
 // file show what the examples do not.
 func (s style) layoutWithout(l *list, values [][]byte) style {
-	known, padded := false, false
+	known := false
+	padded := false
 	for _, v := range values {
 		m := cutList(v)
 		if len(m.items) == 0 || m.open == '[' && !m.nests() {
 			continue
 		}
 		if !known && l.size() <= shortLine {
-			known, s.flat = true, m.oneLine()
+			known = true
+			s.flat = m.oneLine()
 		}
 		if !padded && m.open == '{' && m.oneLine() {
 			padded = true
@@ -131,7 +132,8 @@ func (s style) spacedLike(m *list) style {
 // are on one line, unless JSON.stringify wrote the file.
 func (s style) flatElsewhere(l *list) bool {
 	var like *list
-	n, stringified := 0, s.stringified
+	n := 0
+	stringified := s.stringified
 	for m, inLine := range s.elsewhere {
 		stringified = stringified && m.spread()
 		if inLine || !m.sameKind(l) {
@@ -152,7 +154,10 @@ func (s style) flatElsewhere(l *list) bool {
 }
 
 // distance returns the difference of the sizes of two lists.
-func distance(a, b *list) int { return max(a.size()-b.size(), b.size()-a.size()) }
+func distance(a, b *list) int {
+	d := a.size() - b.size()
+	return max(d, -d)
+}
 
 // width returns the number of code points of items on a line.
 func width(items []item) (n int) {
@@ -174,8 +179,8 @@ func (s style) model(open byte) *list {
 		next = []byte(s.space)
 	}
 	label := []byte(`""` + s.colon)
-	items := []item{{gap: first, label: label}, {gap: concat([]byte(","), next), label: label}}
-	return &list{open: open, items: items, tail: end}
+	next = concat([]byte(","), next)
+	return &list{open: open, items: []item{{gap: first, label: label}, {gap: next, label: label}}, tail: end}
 }
 
 // examples returns at most maxExamples values to imitate, the nearest first.
@@ -183,7 +188,9 @@ type examples func() [][]byte
 
 const maxExamples = 8
 
-func nothing() [][]byte { return nil }
+func nothing() [][]byte {
+	return nil
+}
 
 // member returns examples for a member: first members of its name, then other
 // members that are lists.
@@ -192,10 +199,9 @@ func (ex examples) member(name []byte) examples {
 		var others [][]byte
 		for _, v := range ex() {
 			for _, it := range cutList(v).items {
-				switch c := it.value[0]; {
-				case bytes.Equal(it.name(), name):
+				if bytes.Equal(it.name(), name) {
 					values = append(values, it.value)
-				case (c == '{' || c == '[') && len(others) < maxExamples:
+				} else if it.isList() && len(others) < maxExamples {
 					others = append(others, it.value)
 				}
 			}
@@ -235,7 +241,7 @@ func (l *list) examples() examples {
 const evidence = 16
 
 // separator returns the gap that a person would put before the next item of l,
-// which is not empty. s.space follows the comma if no gap shows what does.
+// which is not empty. If no gap shows what follows a comma, s.space follows.
 func (l *list) separator(s style) []byte {
 	// Prefer the nearest separator. With line breaks, prefer the one with the
 	// fewest: a blank line may begin a group.
@@ -250,27 +256,29 @@ func (l *list) separator(s style) []byte {
 		}
 		rows[len(rows)-1]++
 		switch {
-		case from+i == 0: // it follows the bracket
+		case from+i == 0: // the gap after the bracket
 		case n == 0:
 			joined = g
 		case broken == nil || n <= breaks(broken):
 			broken = g
 		}
 	}
-	switch {
-	case joined == nil && broken == nil:
-		if first := withoutComments(l.items[0].gap); breaks(first) > 0 {
+	if joined == nil && broken == nil {
+		first := withoutComments(l.items[0].gap)
+		if breaks(first) > 0 {
 			return concat([]byte(","), lastBreak(first))
 		}
 		return []byte("," + s.space)
-	case broken == nil:
-		return joined
-	case joined == nil:
-		return broken
 	}
-	// Several items share a line: fill the last one up to those before.
-	if n := len(rows); n > 1 && rows[n-1] < rows[n-2] && (n == 2 || rows[n-2] == rows[n-3]) {
+	if broken == nil || joined != nil && hasRoom(rows) {
 		return joined
 	}
 	return broken
+}
+
+// hasRoom reports whether the last line has fewer items than the lines before, which have the same
+// number of items. The argument is the number of items on each line.
+func hasRoom(rows []int) bool {
+	n := len(rows)
+	return n > 1 && rows[n-1] < rows[n-2] && (n == 2 || rows[n-2] == rows[n-3])
 }

@@ -170,7 +170,8 @@ func (l *list) spread() bool {
 
 // sharesLines reports whether several items share a line, or all could.
 func (l *list) sharesLines() bool {
-	return l.oneLine() || slices.ContainsFunc(l.items[1:], func(it item) bool { return breaks(it.gap) == 0 })
+	followsOnLine := func(it item) bool { return breaks(it.gap) == 0 }
+	return l.oneLine() || slices.ContainsFunc(l.items[1:], followsOnLine)
 }
 
 // size returns about how many bytes the items take on one line.
@@ -189,7 +190,12 @@ func (l *list) sameKind(o *list) bool {
 
 // nests reports whether any item is a list itself.
 func (l *list) nests() bool {
-	return slices.ContainsFunc(l.items, func(it item) bool { return it.value[0] == '{' || it.value[0] == '[' })
+	return slices.ContainsFunc(l.items, item.isList)
+}
+
+// isList reports whether the value is an object or an array.
+func (it item) isList() bool {
+	return it.value[0] == '{' || it.value[0] == '['
 }
 
 // comments counts the comments around the items.

@@ -26,22 +26,26 @@ func (d *Document) Unreachable() (found []storage.UnreachableElement) {
 		indexes := make(map[string]int) // of the elements, by id
 		n := 0
 		for _, e := range m.array.elems.All() {
-			v := plain(e.value())
-			if key := keys.Next(v); storage.IsPositionKey(key) {
-				own, _ := storage.ID(v, id)
-				pointer := rawjson.Pointer(m.name, strconv.Itoa(n))
-				found = append(found, storage.UnreachableElement{Pointer: pointer})
-				pointers = append(pointers, pointer, rawjson.Pointer(m.name, strconv.Itoa(indexes[own])))
-				details = append(details, func(line int) string { return why(m.name, id, v, line) })
-			} else {
-				indexes[key] = n
-			}
+			i := n
 			n++
+			v := plain(e.value())
+			key := keys.Next(v)
+			if !storage.IsPositionKey(key) {
+				indexes[key] = i
+				continue
+			}
+			own, _ := storage.ID(v, id)
+			pointer := rawjson.Pointer(m.name, strconv.Itoa(i))
+			first := rawjson.Pointer(m.name, strconv.Itoa(indexes[own]))
+			found = append(found, storage.UnreachableElement{Pointer: pointer})
+			pointers = append(pointers, pointer, first)
+			details = append(details, func(line int) string { return why(m.name, id, v, line) })
 		}
 	}
 	places := d.Places(pointers)
 	for i := range found {
-		found[i].Line, found[i].Column = places[2*i].Line, places[2*i].Column
+		found[i].Line = places[2*i].Line
+		found[i].Column = places[2*i].Column
 		found[i].Detail = details[i](places[2*i+1].Line)
 	}
 	return found
@@ -111,8 +115,12 @@ type target struct {
 
 // newLocator returns a locator at the first member of d. All places are the top.
 func newLocator(d *Document, pointers []string) *locator {
-	l := &locator{pointers: pointers, places: make([]storage.Place, len(pointers)), wanted: make(map[string][]target)}
-	l.at = cursor{line: 1, column: 1}
+	l := &locator{
+		pointers: pointers,
+		places:   make([]storage.Place, len(pointers)),
+		wanted:   make(map[string][]target),
+		at:       cursor{line: 1, column: 1},
+	}
 	l.at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
 	top := l.at.place()
 	top.Column = max(1, top.Column-len("{"))
@@ -199,4 +207,6 @@ func (c *cursor) skip(b []byte) {
 	c.column += utf8.RuneCount(b)
 }
 
-func (c *cursor) place() storage.Place { return storage.Place{Line: c.line, Column: c.column} }
+func (c *cursor) place() storage.Place {
+	return storage.Place{Line: c.line, Column: c.column}
+}

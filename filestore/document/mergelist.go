@@ -49,7 +49,8 @@ func (l *listMerge) chooseOrder() {
 	base := commonKeys(l.base, l.ours, l.theirs)
 	ours := commonKeys(l.ours, l.base, l.theirs)
 	theirs := commonKeys(l.theirs, l.base, l.ours)
-	oursMoved, theirsMoved := !slices.Equal(ours, base), !slices.Equal(theirs, base)
+	oursMoved := !slices.Equal(ours, base)
+	theirsMoved := !slices.Equal(theirs, base)
 	l.ordered = !oursMoved && !theirsMoved
 	if !oursMoved {
 		l.keepsTheirs = l.relaid || theirsMoved
@@ -57,9 +58,10 @@ func (l *listMerge) chooseOrder() {
 		l.conflict(l.path, "both changed the order", nil, nil)
 		l.keepsTheirs = l.theirsWin
 	}
-	l.kept, l.other = l.ours, l.theirs
+	l.kept = l.ours
+	l.other = l.theirs
 	if l.keepsTheirs {
-		l.kept, l.other = l.theirs, l.ours
+		l.kept, l.other = l.other, l.kept
 	}
 }
 
@@ -76,14 +78,25 @@ func commonKeys(l, b, c *list) (keys []string) {
 // mergeGaps takes the gaps that only the other side changed, between items that are
 // neighbors in all three lists.
 func (l *listMerge) mergeGaps(result *list) {
-	for i := 0; i <= len(l.kept.items); i++ {
+	for i := range len(l.kept.items) + 1 {
 		before := l.kept.key(i - 1)
-		inBase, inOther := l.base.place(l.kept.key(i)), l.other.place(l.kept.key(i))
-		neighbors := inBase >= 0 && inOther >= 0 && l.base.key(inBase-1) == before && l.other.key(inOther-1) == before
-		if neighbors && bytes.Equal(*result.gap(i), *l.base.gap(inBase)) {
-			*result.gap(i) = *l.other.gap(inOther)
+		key := l.kept.key(i)
+		inBase := l.base.gapBetween(before, key)
+		inOther := l.other.gapBetween(before, key)
+		gap := result.gap(i)
+		if inBase != nil && inOther != nil && bytes.Equal(*gap, *inBase) {
+			*gap = *inOther
 		}
 	}
+}
+
+// gapBetween returns the gap between the items with these keys, or nil if they are not neighbors.
+func (l *list) gapBetween(before, key string) *[]byte {
+	i := l.place(key)
+	if i < 0 || l.key(i-1) != before {
+		return nil
+	}
+	return l.gap(i)
 }
 
 // mergeItems merges the items of the kept list with the items of the other list. It returns
@@ -95,12 +108,15 @@ func (l *listMerge) mergeItems(result *list, s style) (deleted map[string]bool) 
 		other := l.other.item(kept.key)
 		if other == nil {
 			deleted[kept.key] = l.deletes(kept, l.comments.kept, !l.keepsTheirs)
-		} else if !bytes.Equal(kept.value, other.value) || !bytes.Equal(kept.label, other.label) {
-			ours, theirs := kept, other
-			if l.keepsTheirs {
-				ours, theirs = other, kept
-			}
-			l.mergeItem(&result.items[i], ours, theirs, s)
+			continue
+		}
+		if bytes.Equal(kept.value, other.value) && bytes.Equal(kept.label, other.label) {
+			continue
+		}
+		if l.keepsTheirs {
+			l.mergeItem(&result.items[i], other, kept, s)
+		} else {
+			l.mergeItem(&result.items[i], kept, other, s)
 		}
 	}
 	return deleted
@@ -115,7 +131,8 @@ func (l *listMerge) mergeItem(result, ours, theirs *item, s style) {
 		return
 	}
 	oneChanged := sameText(base.value, ours.value) || sameText(base.value, theirs.value)
-	if now := l.movedTo(path); now != "" && !oneChanged && !equal(ours.value, theirs.value) {
+	now := l.movedTo(path)
+	if now != "" && !oneChanged && !equal(ours.value, theirs.value) {
 		result.value = l.conflict(path, "both changed it, and "+now, ours.value, theirs.value)
 		return
 	}
@@ -156,7 +173,8 @@ func (l *listMerge) insertAdded(result *list, s style) {
 // the items of ours come first.
 func (l *listMerge) added() map[int][]item {
 	added := make(map[int][]item)
-	keptSlots, otherSlots := l.slots(l.kept), l.slots(l.other)
+	keptSlots := l.slots(l.kept)
+	otherSlots := l.slots(l.other)
 	place := 0
 	for n, it := range l.other.items {
 		if i := l.kept.place(it.key); i >= 0 {
@@ -211,7 +229,8 @@ func (l *listMerge) mergedComments(merged *list) commentMap {
 	for i := range len(merged.items) + 1 {
 		trail, lead := merged.anchors(i)
 		for _, a := range []anchor{trail, lead} {
-			kept, other := l.comments.kept[a], l.comments.other[a]
+			kept := l.comments.kept[a]
+			other := l.comments.other[a]
 			switch {
 			case l.kept.place(a.key) < 0:
 				all[a] = other
@@ -231,13 +250,14 @@ func (l *listMerge) setComments(merged *list, s style) {
 	wanted := want.count()
 	kept := l.comments.kept.count()
 	other := l.comments.other.count()
-	// A comment may have moved to another item; do not duplicate it.
-	// A comment of both sides stays, even if no item should have it.
+	// A comment that has moved to another item must not be duplicated. A comment of both
+	// sides stays, even if no item should have that comment.
 	used := make(map[string]int)
 	choose := func(a anchor, now []string) (all []string) {
 		for _, text := range want[a] {
 			used[text]++
-			if used[text] <= max(kept[text], other[text], kept[text]+other[text]-l.known[text]) {
+			most := max(kept[text], other[text], kept[text]+other[text]-l.known[text])
+			if used[text] <= most {
 				all = append(all, text)
 			}
 		}
@@ -251,7 +271,8 @@ func (l *listMerge) setComments(merged *list, s style) {
 	for i := range len(merged.items) + 1 {
 		before, after := merged.anchors(i)
 		hasTrail, hasLead := merged.commentsAt(i)
-		trail, lead := choose(before, hasTrail), choose(after, hasLead)
+		trail := choose(before, hasTrail)
+		lead := choose(after, hasLead)
 		if !slices.Equal(trail, hasTrail) || !slices.Equal(lead, hasLead) {
 			gap := merged.gap(i)
 			*gap = s.layComments(withoutComments(*gap), trail, lead, i == len(merged.items))

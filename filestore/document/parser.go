@@ -80,7 +80,9 @@ func (c *parser) take(b byte) bool {
 }
 
 // space reads white space.
-func (c *parser) space() { c.at = rawjson.SkipSpace(c.plain, c.at) }
+func (c *parser) space() {
+	c.at = rawjson.SkipSpace(c.plain, c.at)
+}
 
 // name reads the name of a member and returns it unquoted.
 func (c *parser) name() (spelled string, ok bool) {
@@ -92,10 +94,12 @@ func (c *parser) name() (spelled string, ok bool) {
 }
 
 // valid reports whether the text from start on is a valid value.
-func (c *parser) valid(start int) bool { return jsontext.Value(c.plain[start:c.at]).IsValid() }
+func (c *parser) valid(start int) bool {
+	return jsontext.Value(c.plain[start:c.at]).IsValid()
+}
 
-// skipValue reads a value without validating it. It reports false if none begins or
-// ends, or if it nests deeper than most.
+// skipValue reads a value without validation. It reports false if there is no complete value, or
+// if the value nests deeper than most.
 func (c *parser) skipValue(most int) bool {
 	start := c.at
 	switch c.peek() {
@@ -113,7 +117,8 @@ func (c *parser) skipValue(most int) bool {
 
 // skipList is skipValue for an object or array.
 func (c *parser) skipList(most int) bool {
-	b, depth := c.plain, 0
+	b := c.plain
+	depth := 0
 	for i := c.at; i < len(b); {
 		switch b[i] {
 		case '"':
@@ -265,10 +270,9 @@ func (c *parser) fill(a *parsedArray) {
 			for _, e := range s.elements {
 				text := c.data[at : at+len(e.text)]
 				at += len(text)
-				switch {
-				case !c.mostlyReused():
+				if !c.mostlyReused() {
 					e.text = text
-				case &e.text[0] == &text[0]:
+				} else if &e.text[0] == &text[0] {
 					e.text = bytes.Clone(text)
 				}
 				e.key = keys.Give(e.key)
@@ -287,7 +291,7 @@ type reuse struct {
 	buf   []element // memory of ahead
 }
 
-// editOf sets the document that the text is an edit of. It may be nil.
+// editOf sets the document that the text is an edit of, or nil.
 func (c *parser) editOf(before *Document) {
 	if before == nil || !before.strict {
 		return
@@ -359,10 +363,9 @@ func (f *reuse) lookAhead() {
 	}
 }
 
-// missed notes that the text has value instead of the next element. If value
-// has the id of an old element, the elements after that one are expected next;
-// otherwise value is an insertion. missed validates value and returns its id,
-// or "".
+// missed records that the text has value instead of the next element. If value has the
+// id of an old element, the elements after the old element are expected next; otherwise
+// value is an insertion. missed validates value and returns the id, or "".
 func (f *reuse) missed(value jsontext.Value, idMember string) (id string) {
 	if !value.IsValid() {
 		return ""
@@ -375,18 +378,20 @@ func (f *reuse) missed(value jsontext.Value, idMember string) (id string) {
 		return ""
 	}
 	if place, ok := f.elems.Slot(id); ok {
-		f.ahead, f.place = nil, place+1
+		f.ahead = nil
+		f.place = place + 1
 	}
 	return id
 }
 
 // mostlyNew reports whether looking for old elements costs more than it saves:
 // values that are not found are validated here, not by the helpers.
-func (c *parser) mostlyNew() bool { return c.notFound > 4<<10+len(c.plain)/16+c.reused/4 }
+func (c *parser) mostlyNew() bool {
+	return c.notFound > 4<<10+len(c.plain)/16+c.reused/4
+}
 
-// mostlyReused reports whether reused elements are most of the text, and most of
-// the memory that they would keep alive. This alone decides which text the new
-// document refers to.
+// mostlyReused reports whether reused elements are most of the text, and most of the memory that
+// the elements would keep alive. The new document then shares the old text, otherwise the new text.
 func (c *parser) mostlyReused() bool {
 	return c.reused > 0 && int64(c.reused) > max(int64(len(c.data)), c.before.most)/2
 }
