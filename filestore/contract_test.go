@@ -11,24 +11,28 @@ import (
 )
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{})
 	})
 }
 
 func TestContractInPlace(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), inPlaceOnly())
 	})
 }
 
 func TestContractLink(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{sys: withoutExchange()})
 	})
 }
 
 func TestContractEphemeral(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, database string) storage.Store {
 		return start(t, home(t, database), Options{Ephemeral: true})
 	})

@@ -201,6 +201,7 @@ func recoveredFolder(t *testing.T, w way, dir string, alone bool) (string, error
 
 // TestPowerFolder cuts the power at each point of commits to several files.
 func TestPowerFolder(t *testing.T) {
+	t.Parallel()
 	for _, w := range protocols() {
 		t.Run(w.name, func(t *testing.T) {
 			seed := rand.Uint64()
@@ -223,6 +224,7 @@ func TestPowerFolder(t *testing.T) {
 
 // TestPowerFolderControls leaves out one step at a time. The checker must detect each.
 func TestPowerFolderControls(t *testing.T) {
+	t.Parallel()
 	isRecord := func(path string) bool { return strings.HasSuffix(path, ".pickup.redo") }
 	for _, c := range []struct {
 		name   string
@@ -319,6 +321,7 @@ func backAndForth(i int) []storage.Change {
 // TestFaultsFolder fails each call of a commit to several files. It is made in all files or in
 // none, and clients never see a part of it.
 func TestFaultsFolder(t *testing.T) {
+	t.Parallel()
 	faults := []error{syscall.EIO, errShort{syscall.ENOSPC}}
 	if long() {
 		faults = append(faults, syscall.EACCES, syscall.EROFS, syscall.ENOSPC, syscall.EBUSY)
@@ -475,6 +478,7 @@ func folderWant(t *testing.T, i int) string {
 // TestKillFolder kills the server before each of its calls, and recovery before each of its
 // own.
 func TestKillFolder(t *testing.T) {
+	t.Parallel()
 	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			commits, every, pace := 2, 97, 3*w.pace
@@ -534,6 +538,7 @@ func TestKillFolder(t *testing.T) {
 // TestEditFolder saves an edit of one of the files during a commit to two, in the ways of
 // editors. Neither is lost, and the commit is in both files or in none.
 func TestEditFolder(t *testing.T) {
+	t.Parallel()
 	const sample = "[\n  {\"id\": \"1\", \"title\": \"Vet visit\"},\n  {\"id\": \"2\", \"title\": \"School run\"}\n]\n"
 	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {

@@ -67,6 +67,7 @@ func startFolder(t *testing.T, dir string, o Options) *Store {
 }
 
 func TestContractFolder(t *testing.T) {
+	t.Parallel()
 	all := append(slices.Clone(ways), way{name: "ephemeral", both: func() (Options, disk.Calls) { return Options{Ephemeral: true}, others() }})
 	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) {

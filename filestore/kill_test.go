@@ -68,6 +68,7 @@ func (m *mortal) run(o Options, path string, work func(s *Store)) error {
 // its own. Every acknowledged change must be there, and the file must be the
 // document of some commit.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			commits, every := 1, 5*w.pace
@@ -253,6 +254,7 @@ var editors = []editor{
 // later, and kills the server at each call in between and after. Neither the edit
 // nor an acknowledged change may be lost.
 func TestEditAndKill(t *testing.T) {
+	t.Parallel()
 	for _, w := range systems {
 		t.Run(w.name, func(t *testing.T) {
 			total, kept := 0, 0
