@@ -15,31 +15,24 @@ import (
 	"pickup/internal/storage"
 )
 
-// A clusterImport copies a file and the schema into a cluster.
-type clusterImport struct {
-	file, url string
-	replace   bool // an existing database
-	access    config.ClusterAccess
-	ids       config.IDConvention
-}
-
-func (c *clusterImport) run(ctx context.Context, e *environment) error {
+// copyToCluster copies a file and the schema into a cluster.
+func (c *importCommand) copyToCluster(ctx context.Context, e *environment) error {
 	// The lock keeps servers from writing meanwhile.
-	file, err := openFile(ctx, e, c.file, filestore.Options{MustExist: true})
+	file, err := openFile(ctx, e, c.Source, filestore.Options{MustExist: true})
 	if err != nil {
 		return err
 	}
 	defer file.Close() // nothing was written
-	store, err := connectCluster(ctx, e, c.url, c.access, etcdstore.Options{Log: e.log()}, true)
+	store, err := connectCluster(ctx, e, c.Target, c.ClusterAccess, etcdstore.Options{Log: e.log()}, true)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	rules, err := lint.LoadSchema(c.file, lint.Declared(file))
+	rules, err := lint.LoadSchema(c.Source, lint.Declared(file))
 	if err != nil {
-		return config.Usagef("%s: %w", c.file, err)
+		return config.Usagef("%s: %w", c.Source, err)
 	}
-	o := c.ids.Options(rules)
+	o := c.IDConvention.Options(rules)
 	idMember := database.IDMembers(o)
 	if err := errors.Join(file.KeyBy(idMember), store.KeyBy(idMember)); err != nil {
 		return err
@@ -50,15 +43,15 @@ func (c *clusterImport) run(ctx context.Context, e *environment) error {
 	}
 	rev, err := store.Import(ctx, from.Contents, rules.Text())
 	if errors.Is(err, fs.ErrExist) {
-		if !c.replace {
+		if !c.Replace {
 			return config.Usagef("%w; --replace changes it", err)
 		}
 		rev, err = c.replaceAll(ctx, store, from, rules.Text(), idMember)
 	}
 	if err != nil {
-		return clusterError(err, c.url)
+		return clusterError(err, c.Target)
 	}
-	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.url, c.file, rev)
+	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Target, c.Source, rev)
 	return nil
 }
 
@@ -66,7 +59,9 @@ func (c *clusterImport) run(ctx context.Context, e *environment) error {
 const replaceTime = 30 * time.Second
 
 // replaceAll makes the database in the cluster equal to the file.
-func (c *clusterImport) replaceAll(ctx context.Context, store storage.SharedStore, from storage.Batch, rules []byte, idMember func(string) string) (storage.Rev, error) {
+func (c *importCommand) replaceAll(
+	ctx context.Context, store storage.SharedStore, from storage.Batch, rules []byte, idMember func(string) string,
+) (storage.Rev, error) {
 	for start := time.Now(); ; {
 		now, err := store.Load(ctx)
 		if err != nil {
@@ -84,7 +79,8 @@ func (c *clusterImport) replaceAll(ctx context.Context, store storage.SharedStor
 			return rev, err
 		}
 		if time.Since(start) > replaceTime {
-			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: restart them with --read-only, and import again", c.url)
+			return 0, fmt.Errorf("servers keep writing to %s, nothing was changed: "+
+				"restart them with --read-only, and import again", c.Target)
 		}
 	}
 }

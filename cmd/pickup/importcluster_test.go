@@ -36,7 +36,7 @@ func TestReplaceWhileOthersWrite(t *testing.T) {
 					return store.Edit(storage.Change{Collection: "a", ID: "1", Value: jsontext.Value(`{"id":"1","theirs":true}`)})
 				})
 				from := storage.Batch{Contents: []storage.Collection{storage.NewCollection("a", jsontext.Value(`[{"id":"2"}]`), "id")}}
-				c := clusterImport{url: "etcd://a/b"}
+				c := importCommand{Target: "etcd://a/b"}
 				_, err := c.replaceAll(t.Context(), store, from, []byte{}, func(string) string { return "id" })
 				if !strings.Contains(fmt.Sprint(err), test.want) {
 					t.Errorf("replace: %v, want %s", err, test.want)

@@ -51,8 +51,7 @@ func (c *importCommand) run(ctx context.Context, e *environment) error {
 	if c.DryRun || c.Only != nil {
 		return config.Usagef("--only and --dry-run are for files, not for a database in etcd")
 	}
-	copy := clusterImport{file: c.Source, url: c.Target, replace: c.Replace, access: c.ClusterAccess, ids: c.IDConvention}
-	return copy.run(ctx, e)
+	return c.copyToCluster(ctx, e)
 }
 
 // A dataImport imports a source into a file, or sends the source to the server of the file.
@@ -81,36 +80,47 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 		return err
 	}
 	if realPath(c.Source) == realPath(m.path) {
-		return config.Usagef("%s is also the file to import into; a database in etcd has a URL, as in etcd://10.0.0.1:2379/family", c.Source)
+		return config.Usagef("%s is also the file to import into; a database in etcd has a URL, "+
+			"as in etcd://10.0.0.1:2379/family", c.Source)
 	}
 	if strings.EqualFold(filepath.Ext(c.Source), ".har") {
-		o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
-		if isNew(m.path) && e.File.Name == "" && m.IDField == "id" {
-			o.IDMember = "" // configure writes the field that har.Read has found
+		if err := m.readRecording(e); err != nil {
+			return err
 		}
-		if filestore.IsFolder(m.path) {
-			o.Refuses = func(name string) bool { return filestore.MemberOf(name+".json") == "" }
-		}
-		if m.recording, err = har.Read(text, o); err != nil {
-			return fmt.Errorf("%s: %w", m.Source, err)
-		}
-		m.IDField = m.recording.IDMember
 	}
 	if isNew(m.path) && c.Target == "" { // a typing error makes no database
 		return m.create(ctx, e)
 	}
 	store, server, err := openOrAsk(ctx, e, m.path)
-	switch {
-	case err != nil:
-	case server != nil:
+	if err != nil {
+		return err
+	}
+	if server != nil {
 		err = m.send(ctx, server)
-	default:
+	} else {
 		err = errors.Join(m.write(ctx, store, m.DryRun), store.Close())
 	}
 	if err != nil {
 		return err
 	}
 	return m.finish(e)
+}
+
+// readRecording reads a HAR file.
+func (m *dataImport) readRecording(e *environment) (err error) {
+	o := har.Options{Base: m.Base, IDMember: m.IDField, List: m.List, Record: m.Record}
+	if isNew(m.path) && e.File.Name == "" && m.IDField == "id" {
+		o.IDMember = "" // configure writes the field that har.Read finds
+	}
+	if filestore.IsFolder(m.path) {
+		o.Refuses = func(name string) bool { return filestore.MemberOf(name+".json") == "" }
+	}
+	m.recording, err = har.Read(m.text, o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.Source, err)
+	}
+	m.IDField = m.recording.IDMember
+	return nil
 }
 
 // create imports into a new file. create tries the import in memory first, and leaves no file
@@ -176,35 +186,39 @@ func (m *dataImport) finish(e *environment) error {
 // configure writes the settings for a recording or, if there is a configuration file, prints
 // the settings.
 func (m *dataImport) configure(e *environment) error {
-	var rules strings.Builder
-	encoder := json.NewEncoder(&rules)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(m.recording.Fixed)
-	if err != nil {
-		return err
-	}
 	routes := []byte{'{'}
 	for _, r := range m.recording.Routes {
 		routes = rawjson.AppendMember(routes, r.From, rawjson.AppendQuote(nil, r.To))
 	}
-	ids := ""
+	settings := struct {
+		IDField  string         `json:"id-field,omitempty"`
+		Prefix   string         `json:"prefix"`
+		Routes   jsontext.Value `json:"routes"`
+		Simulate []har.Answer   `json:"simulate"`
+	}{Prefix: m.recording.Prefix, Routes: append(routes, '}'), Simulate: m.recording.Fixed}
 	if m.IDField != "id" {
-		ids = `"id-field":` + quote(m.IDField) + ","
+		settings.IDField = m.IDField
 	}
-	settings := jsontext.Value(fmt.Sprintf(`{%s"prefix":%s,"routes":%s},"simulate":%s}`, ids, quote(m.recording.Prefix), routes, rules.String()))
-	if err := settings.Indent(); err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "\t")
+	if err := encoder.Encode(settings); err != nil {
 		return err
 	}
-	settings = append(settings, '\n')
-	switch name := "pickup.json"; {
-	case m.DryRun, e.File.Name != "":
-		_, err = fmt.Fprintf(e.stdout, "settings for %s, as JSON:\n%s", cmp.Or(e.File.Name, name), settings)
-	default:
-		if err = filestore.WriteFile(name, settings, false); err == nil {
-			_, err = fmt.Fprintf(e.stdout, "%s: written, with %s and %s\nLook at both files before you share them: names and addresses are as they were recorded.\n",
-				name, spell.Count(len(m.recording.Fixed), "fixed answer"), spell.Count(len(m.recording.Routes), "route"))
-		}
+
+	const name = "pickup.json"
+	if m.DryRun || e.File.Name != "" {
+		_, err := fmt.Fprintf(e.stdout, "settings for %s, as JSON:\n%s", cmp.Or(e.File.Name, name), text.Bytes())
+		return err
 	}
+	if err := filestore.WriteFile(name, text.Bytes(), false); err != nil {
+		return err
+	}
+	answers := spell.Count(len(m.recording.Fixed), "fixed answer")
+	_, err := fmt.Fprintf(e.stdout, "%s: written, with %s and %s\n"+
+		"Look at both files before you share them: names and addresses are as they were recorded.\n",
+		name, answers, spell.Count(len(m.recording.Routes), "route"))
 	return err
 }
 
@@ -329,7 +343,9 @@ func (m *dataImport) tryParts(ctx context.Context, server *client, parts []*sour
 
 // sendParts sends parts, planned for the state with the tag, and reports whether all are
 // stored. A later part that sets a field needs the tag of the state after the earlier ones.
-func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*source.Part, tag string) (complete bool, err error) {
+func (m *dataImport) sendParts(
+	ctx context.Context, server *client, parts []*source.Part, tag string,
+) (complete bool, err error) {
 	for n, p := range parts {
 		header := []string{"Prefer", "return=minimal"}
 		if p.Sets() {
@@ -349,7 +365,9 @@ func (m *dataImport) sendParts(ctx context.Context, server *client, parts []*sou
 }
 
 // post sends a part, and collects faults of items.
-func (m *dataImport) post(ctx context.Context, server *client, p *source.Part, trial bool, header ...string) (http.Header, error) {
+func (m *dataImport) post(
+	ctx context.Context, server *client, p *source.Part, trial bool, header ...string,
+) (http.Header, error) {
 	_, answer, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), header...)
 	refused, ok := errors.AsType[*refusedError](err)
 	if !ok {
@@ -377,7 +395,8 @@ func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (par
 	}
 	if err == nil && m.faults == nil {
 		rest := slices.DeleteFunc(slices.Clone(m.items), func(i *source.Item) bool { return i.Done })
-		parts = source.Plan(s, rest, m.Replace, most, operations, func(i *source.Item, detail string) { m.wrong(i, "", detail) })
+		wrong := func(i *source.Item, detail string) { m.wrong(i, "", detail) }
+		parts = source.Plan(s, rest, m.Replace, most, operations, wrong)
 	}
 	if m.faults != nil {
 		parts = nil
@@ -410,7 +429,8 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 	name := strings.TrimSuffix(filepath.Base(m.Source), ext)
 	switch strings.ToLower(ext) {
 	case ".csv", ".tsv":
-		m.items = source.CSV(name, m.text, func(path []string) jsontext.Kind { return kindAt(s, name, path) }, func(line int, detail string) {
+		kindOf := func(path []string) jsontext.Kind { return kindAt(s, name, path) }
+		m.items = source.CSV(name, m.text, kindOf, func(line int, detail string) {
 			m.faults = append(m.faults, fmt.Sprintf("%s:%d: %s", m.Source, line, detail))
 		})
 	case ".har":
@@ -420,13 +440,16 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 	default:
 		return config.Usagef("%s does not end in .csv, .tsv, .json or .har", m.Source)
 	}
+	if err != nil || m.Only == nil {
+		return err
+	}
 	for _, name := range m.Only {
-		if err == nil && !slices.ContainsFunc(m.items, func(i *source.Item) bool { return i.Field == name }) {
-			err = config.Usagef("--only: %s has no %s", m.Source, name)
+		if !slices.ContainsFunc(m.items, func(i *source.Item) bool { return i.Field == name }) {
+			return config.Usagef("--only: %s has no %s", m.Source, name)
 		}
 	}
-	m.items = slices.DeleteFunc(m.items, func(i *source.Item) bool { return m.Only != nil && !slices.Contains(m.Only, i.Field) })
-	return err
+	m.items = slices.DeleteFunc(m.items, func(i *source.Item) bool { return !slices.Contains(m.Only, i.Field) })
+	return nil
 }
 
 // report prints the outcomes of the items.
@@ -439,9 +462,10 @@ func (m *dataImport) report(w io.Writer) {
 	}
 	for _, i := range m.items {
 		l := line{i.Field, i.Outcome}
-		if counts[l]++; counts[l] == 1 {
+		if counts[l] == 0 {
 			lines = append(lines, l)
 		}
+		counts[l]++
 	}
 	for _, l := range lines {
 		fmt.Fprintf(w, "%s: %d %s\n", spell.Printable(l.field), counts[l], l.outcome)
@@ -455,7 +479,8 @@ func (m *dataImport) report(w io.Writer) {
 	case len(m.revisions) == 1:
 		done = m.revisions[0] + "; POST /_/undo takes it back"
 	case m.revisions != nil:
-		done = fmt.Sprintf("%s; POST /_/undo takes them back in %d steps", strings.Join(m.revisions, ", "), len(m.revisions))
+		all := strings.Join(m.revisions, ", ")
+		done = fmt.Sprintf("%s; POST /_/undo takes them back in %d steps", all, len(m.revisions))
 	}
 	fmt.Fprintf(w, "%s: %s\n", m.path, done)
 }

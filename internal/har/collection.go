@@ -57,24 +57,27 @@ type target struct {
 // outcome. add returns "" if the response has no target.
 func (r *Recording) add(e *entry) string {
 	t := r.target(e)
-	if t == nil || e.Response.Status != 200 || !r.canName(t.name) || !t.object && !r.distinct(t.records) {
+	if t == nil || e.Response.Status != 200 || !r.canName(t.name) {
 		return ""
 	}
+	if !t.object && !r.distinct(t.records) {
+		return ""
+	}
+
 	l := r.list(t.name)
-	if l != nil && l.object != t.object {
-		return ""
-	}
-	if l != nil && e.isEmbedded() {
-		return "left out: records of " + t.name + " with embedded records"
-	}
 	if l == nil {
 		l = &list{name: t.name, object: t.object, byID: make(map[string]*source.Item)}
 		r.lists = append(r.lists, l)
+	} else if l.object != t.object {
+		return ""
+	} else if e.isEmbedded() {
+		return "left out: records of " + t.name + " with embedded records"
 	}
 	if t.object {
 		l.put(e, "", t.records[0])
 		return "the object " + t.name
 	}
+
 	if len(e.path) == 1 {
 		l.asked = append(l.asked, e.url.Query())
 		if e.isPage() && e.url.RawQuery != "" {
@@ -82,13 +85,26 @@ func (r *Recording) add(e *entry) string {
 		}
 	}
 	for _, v := range t.records {
-		if _, has := rawjson.Member(v, t.parent); t.parent != "" && !has {
-			v = rawjson.SetMember(v, t.parent, string(t.id))
-		}
-		id, _ := storage.ID(v, r.IDMember)
-		l.put(e, id, v)
+		l.put(e, r.id(v), t.withParent(v))
 	}
 	return "the collection " + t.name
+}
+
+// withParent returns a record with the id of the parent, if there is one.
+func (t *target) withParent(record jsontext.Value) jsontext.Value {
+	if t.parent == "" {
+		return record
+	}
+	if _, ok := rawjson.Member(record, t.parent); ok {
+		return record
+	}
+	return rawjson.SetMember(record, t.parent, string(t.id))
+}
+
+// id returns the id of a record, or "".
+func (r *Recording) id(record jsontext.Value) string {
+	id, _ := storage.ID(record, r.IDMember)
+	return id
 }
 
 // target returns the target of a response: a collection or an object for /posts, a collection
@@ -103,18 +119,18 @@ func (r *Recording) target(e *entry) *target {
 	if len(e.path) == 1 && e.url.RawQuery == "" && body.Kind() == '{' && r.wrapper(body) == "" {
 		return &target{name: t.name, object: true, records: []jsontext.Value{body}}
 	}
-	if id, _ := storage.ID(body, r.IDMember); len(e.path) == 2 && id == e.path[1] {
+	if len(e.path) == 2 && r.id(body) == e.path[1] {
 		return &target{name: e.path[0], records: []jsontext.Value{body}}
 	}
 	if len(e.path) != 3 || !isList {
 		return nil
 	}
-	of := r.list(e.path[0])
-	if of == nil || of.byID[e.path[1]] == nil || r.list(t.name) == nil && len(t.records) == 0 {
+	parents := r.list(e.path[0])
+	if parents == nil || parents.byID[e.path[1]] == nil || r.list(t.name) == nil && len(t.records) == 0 {
 		return nil
 	}
-	t.parent = spell.Singular(of.name) + "Id"
-	t.id, _ = rawjson.Member(of.byID[e.path[1]].Value, r.IDMember)
+	t.parent = spell.Singular(parents.name) + "Id"
+	t.id, _ = rawjson.Member(parents.byID[e.path[1]].Value, r.IDMember)
 	return t
 }
 
@@ -124,8 +140,9 @@ func (l *list) put(e *entry, id string, v jsontext.Value) {
 		i.Value = rawjson.MergeMembers(i.Value, v)
 		return
 	}
-	l.byID[id] = &source.Item{Field: l.name, Whole: l.object, Value: v, At: e.at}
-	l.items = append(l.items, l.byID[id])
+	i := &source.Item{Field: l.name, Whole: l.object, Value: v, At: e.at}
+	l.byID[id] = i
+	l.items = append(l.items, i)
 }
 
 // canName reports whether the database accepts a collection or an object of that name.
@@ -195,8 +212,11 @@ func (r *Recording) route(l *list) {
 	path := r.Prefix + "/" + l.name + "?"
 	for _, asked := range l.asked {
 		from, to := r.parameters(l, asked)
-		route := Route{path + strings.TrimPrefix(from, "&"), path + strings.TrimPrefix(to, "&")}
-		if from != "" && !slices.Contains(r.Routes, route) {
+		if from == "" {
+			continue
+		}
+		route := Route{From: path + strings.TrimPrefix(from, "&"), To: path + strings.TrimPrefix(to, "&")}
+		if !slices.Contains(r.Routes, route) {
 			r.Routes = append(r.Routes, route)
 		}
 	}

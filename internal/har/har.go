@@ -96,7 +96,12 @@ func Read(text []byte, o Options) (*Recording, error) {
 		return nil, errors.New(`it is not a HAR file: it has no "log" with "entries"`)
 	}
 
-	r := &Recording{Options: o, Fixed: []Answer{}, outcomes: make(map[string]int), hidden: make(map[string]int)}
+	r := &Recording{
+		Options:  o,
+		Fixed:    []Answer{},
+		outcomes: make(map[string]int),
+		hidden:   make(map[string]int),
+	}
 	if err := r.findBase(h.Log.Entries); err != nil {
 		return nil, err
 	}
@@ -135,9 +140,7 @@ func Read(text []byte, o Options) (*Recording, error) {
 		}
 		r.route(l)
 	}
-	slices.SortStableFunc(r.Routes, func(a, b Route) int {
-		return strings.Count(b.From, "=") - strings.Count(a.From, "=")
-	})
+	slices.SortStableFunc(r.Routes, func(a, b Route) int { return compareParameters(a.From, b.From) })
 	return r, nil
 }
 
@@ -163,7 +166,8 @@ func (r *Recording) findBase(entries []*entry) error {
 	r.Base = strings.TrimSuffix(r.Base, "/")
 	base, err := url.Parse(r.Base)
 	if err == nil && isWeb(base) {
-		r.origin, r.Prefix = base.Scheme+"://"+base.Host, base.EscapedPath()
+		r.origin = base.Scheme + "://" + base.Host
+		r.Prefix = base.EscapedPath()
 		return nil
 	}
 	if given == "" {
@@ -195,11 +199,12 @@ func (r *Recording) fix(e, latest *entry) string {
 	return "fixed answers" + r.wrapper(e.body)
 }
 
+// compareParameters orders queries by the number of parameters, most first.
+func compareParameters(a, b string) int { return strings.Count(b, "=") - strings.Count(a, "=") }
+
 // limitFixed sorts the fixed answers and drops all beyond the limits of a server.
 func (r *Recording) limitFixed() {
-	slices.SortStableFunc(r.Fixed, func(a, b Answer) int {
-		return strings.Count(b.Query, "=") - strings.Count(a.Query, "=")
-	})
+	slices.SortStableFunc(r.Fixed, func(a, b Answer) int { return compareParameters(a.Query, b.Query) })
 	size := 0
 	for n, a := range r.Fixed {
 		size += len(a.Path) + len(a.Query) + len(a.Body) + 100
@@ -228,7 +233,6 @@ func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https")
 // decode reads the path and the body of an entry and hides secrets. decode returns the reason
 // if the entry cannot be used, or else "".
 func (r *Recording) decode(e *entry) string {
-	content := e.Response.Content
 	if origin := e.url.Scheme + "://" + e.url.Host; origin != r.origin {
 		return "of " + origin
 	}
@@ -237,31 +241,25 @@ func (r *Recording) decode(e *entry) string {
 		part, _ = url.PathUnescape(part)
 		e.path = append(e.path, part)
 	}
-	code := e.Response.Status
-	switch {
-	case !ok || e.path[0] == "_":
+	if !ok || e.path[0] == "_" {
 		return "not an API, or the page of pickup"
-	case slices.ContainsFunc(e.path, func(part string) bool { return len(part) > mostName }):
-		return fmt.Sprintf("a name of more than %d bytes", mostName)
-	case hasSecret("/" + rest):
-		return "a secret in the path"
-	case e.path[len(e.path)-1] == "graphql":
-		return "GraphQL"
-	case e.Request.Method != "GET":
-		return e.Request.Method
-	case code == 304:
-		return "304, without a body: disable the cache of the browser and record again"
-	case code < 200 || 300 <= code && code < 400 || code >= 500:
-		return fmt.Sprintf("status %d", code)
-	case !strings.Contains(content.MimeType, "json"):
-		return "not JSON"
-	case content.Text == "":
-		return "without a body: export the HAR with content"
-	case content.Encoding == "base64":
-		text, _ := base64.StdEncoding.DecodeString(content.Text) // after an error the text is not JSON
-		content.Text = string(text)
 	}
-	body := jsontext.Value(content.Text)
+	if slices.ContainsFunc(e.path, func(part string) bool { return len(part) > mostName }) {
+		return fmt.Sprintf("a name of more than %d bytes", mostName)
+	}
+	if hasSecret("/" + rest) {
+		return "a secret in the path"
+	}
+	last := e.path[len(e.path)-1]
+	if last == "graphql" {
+		return "GraphQL"
+	}
+	text, why := e.text()
+	if why != "" {
+		return why
+	}
+
+	body := jsontext.Value(text)
 	if len(body) > 4<<20 {
 		return "more than 4 MiB"
 	}
@@ -271,10 +269,33 @@ func (r *Recording) decode(e *entry) string {
 	name := "" // the name of a body of strings, as of /csrf-token
 	body = rawjson.Compact(body)
 	if strings.HasPrefix(strings.TrimPrefix(string(body), "["), `"`) {
-		name = e.path[len(e.path)-1]
+		name = last
 	}
 	e.body = secret.Hide(body, name, func(name string) { r.hidden[name]++ })
 	return ""
+}
+
+// text returns the text of the response, or the reason if the response cannot be used.
+func (e *entry) text() (text, why string) {
+	code := e.Response.Status
+	content := e.Response.Content
+	switch {
+	case e.Request.Method != "GET":
+		return "", e.Request.Method
+	case code == 304:
+		return "", "304, without a body: disable the cache of the browser and record again"
+	case code < 200 || 300 <= code && code < 400 || code >= 500:
+		return "", fmt.Sprintf("status %d", code)
+	case !strings.Contains(content.MimeType, "json"):
+		return "", "not JSON"
+	case content.Text == "":
+		return "", "without a body: export the HAR with content"
+	}
+	if content.Encoding != "base64" {
+		return content.Text, ""
+	}
+	decoded, _ := base64.StdEncoding.DecodeString(content.Text) // after an error the text is not JSON
+	return string(decoded), ""
 }
 
 // hasSecret reports whether a part of a URL contains a secret, percent-encoded or not.
@@ -291,21 +312,22 @@ func (e *entry) isEmbedded() bool { return slices.ContainsFunc(embeds, e.url.Que
 // rank returns the position of an entry among the others. Whole lists and pages decide the
 // order of a collection, and come before filtered and sorted lists.
 func (e *entry) rank() int {
-	switch {
-	case e.isEmbedded():
+	if e.isEmbedded() {
 		return 9
-	case len(e.path) == 1 && e.isPage():
+	}
+	if len(e.path) == 1 && e.isPage() {
 		return 0
 	}
 	return len(e.path)
 }
 
+// pages lists the parameters of pages.
+var pages = []string{"_page", "_limit", "_start"}
+
 // isPage reports whether the query only selects a page.
 func (e *entry) isPage() bool {
 	for name := range e.url.Query() {
-		switch cmp.Or(translations[name], name) {
-		case "_page", "_limit", "_start":
-		default:
+		if !slices.Contains(pages, cmp.Or(translations[name], name)) {
 			return false
 		}
 	}
