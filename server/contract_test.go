@@ -126,12 +126,16 @@ func (c *contract) allows(method, target string, a *answer) error {
 	pointer, op := c.operation(method, target)
 	responses := mapOf(op["responses"])
 	if responses == nil {
-		// Undocumented: an error, OPTIONS, or the empty list of records that refer
-		// to a record of a collection to which none refers.
+		// Undocumented: an error, OPTIONS, the empty list of records that refer
+		// to a record of a collection to which none refers, or a nested value, which
+		// the introduction describes in words.
 		path, _, _ := strings.Cut(target, "?")
 		below := strings.Count(strings.Trim(path, "/"), "/") == 2
 		if below && (a.status == "204" && method == http.MethodOptions || a.status == "304" ||
 			a.status == "200" && (method == http.MethodHead || isEmptyList(a.body))) {
+			return nil
+		}
+		if a.status < "400" && c.isNested(path) {
 			return nil
 		}
 		if a.status < "400" {
@@ -197,6 +201,20 @@ func (c *contract) allows(method, target string, a *answer) error {
 // forms.
 func isEmptyList(body string) bool {
 	return body == "[]\n" || body == "" || body == `{"list":[],"page":{"all":0}}`+"\n" || strings.HasSuffix(body, `,"items":0,"data":[]}`+"\n")
+}
+
+// isNested reports whether a path leads into a record or an object, and not to the records of a
+// collection that refer to a record.
+func (c *contract) isNested(path string) bool {
+	if base, _ := mapOf(c.doc["servers"].([]any)[0])["url"].(string); base != "/" {
+		path = strings.TrimPrefix(path, base)
+	}
+	names := strings.Split(strings.Trim(path, "/"), "/")
+	documented := mapOf(c.doc["paths"])
+	if documented["/"+names[0]+"/{id}"] == nil {
+		return len(names) > 1 && documented["/"+names[0]] != nil
+	}
+	return len(names) > 3 || len(names) == 3 && documented["/"+names[2]] == nil
 }
 
 // meaningful lists the headers that have to be documented wherever they are sent.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -81,6 +80,12 @@ func (req *request) noResource() *problem.Problem {
 
 // missing returns the problem for a path whose collection, object or record is not in snap.
 func (req *request) missing(snap *database.Snapshot) error {
+	if req.path != nil {
+		if _, err := snap.Nested(req.path, false); err != nil {
+			return req.leadsNowhere(snap, err)
+		}
+		return noRecord(snap, req.name, req.id)
+	}
 	for _, name := range []string{req.name, req.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
 			return req.noCollection(snap, name)
@@ -136,22 +141,6 @@ func (req *request) howToAdd(name string) string {
 		return ""
 	}
 	return ": " + strings.Join(ways, ", or ")
-}
-
-// noChildren returns the problem for a path below a record without a collection there.
-func (req *request) noChildren() *problem.Problem {
-	children := slices.DeleteFunc(servable(req.snap), func(name string) bool {
-		key := req.snap.ForeignKey(name, req.name)
-		known := req.snap.Occurs(name, key) || req.snap.Schema().Member(name).Knows([]string{key})
-		return memberOf(req.snap, name) != array || !known
-	})
-	detail := fmt.Sprintf("%q is not a collection whose records refer to %s.", httpx.Clip(req.child), req.name)
-	if len(children) > 0 {
-		detail += " There are: " + strings.Join(children, ", ") + "."
-	}
-	p := notFound(req.snap, "%s", detail)
-	p.Suggestion = spell.Nearest(req.child, children)
-	return p
 }
 
 func noRecord(s *database.Snapshot, collection, id string) *problem.Problem {

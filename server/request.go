@@ -20,9 +20,10 @@ type request struct {
 	*gin.Context
 	db    *database.DB // hides the server's db: in a session it is the fork
 	snap  *database.Snapshot
-	name  string // of the top-level field
-	id    string // of the record, or of the parent
-	child string // the collection whose records refer to the parent
+	name  string   // of the top-level field
+	id    string   // of the record, or of the parent
+	child string   // the collection whose records refer to the parent
+	path  []string // that leads to a nested value, which snap has as the field called name; nil: it leads to none
 
 	parameters []query.Parameter // of the URL
 

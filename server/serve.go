@@ -105,19 +105,23 @@ func (req *request) choose(choices []*route) (*route, error) {
 	switch {
 	case what == nothing && i >= 0 && name == "db":
 		return choices[i], nil
-	case what == nothing && served:
+	case what == nothing && served && len(req.Params) < 4:
 		return nil, req.noCollection(req.snap, name)
-	case !served || i < 0:
+	case what == nothing || !served:
 		return nil, req.noResource()
 	}
 	req.name = name
 	req.id = req.Param("id")
 	req.child = req.Param("child")
-	if req.child != "" && memberOf(req.snap, req.child) != array {
-		return nil, req.noChildren()
-	}
 	if req.Answers != nil && (req.Request.Header.Get(pageHeader) != "1" || !isOwnPage(req.Request)) {
 		req.form = req.Answers
+	}
+	n := len(req.Params)
+	if n > 1 && what == object || n > 2 && !req.isChild() {
+		return req.chooseNested()
+	}
+	if n > 3 {
+		return nil, req.belowChildren()
 	}
 	return choices[i], nil
 }
@@ -146,6 +150,9 @@ func (req *request) sendOptions(r *route) error {
 func (s *server) notFound(c *gin.Context) {
 	if method := c.Request.Method; !slices.Contains(methods, method) {
 		s.fail(c, problem.New(http.StatusNotImplemented, httpx.Clip(method)+" is not a method this server knows."))
+		return
+	}
+	if s.serveDeep(c) {
 		return
 	}
 	req := s.newRequest(c)

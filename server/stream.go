@@ -91,6 +91,9 @@ func (req *request) readSince(refused []string) (s resumePoint, err error) {
 // stream sends the events of a topic until the client disconnects or is too slow, or the server
 // stops.
 func (req *request) stream(t live.Topic, start resumePoint) error {
+	if req.path != nil {
+		t = live.NestedTopic{Topic: t, Path: req.path}
+	}
 	if req.Request.Method == http.MethodHead {
 		if !live.Exists(t, req.snap) {
 			return req.missing(req.snap)

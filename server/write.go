@@ -65,7 +65,7 @@ func (req *request) create() error {
 	}
 	prefer(req.Context, preferDefaults)
 	if len(created) == 1 {
-		req.Header("Location", req.base()+"/"+url.PathEscape(collection)+"/"+url.PathEscape(created[0].ID))
+		req.Header("Location", req.href(collection)+"/"+url.PathEscape(created[0].ID))
 	}
 	values := make([]jsontext.Value, len(created))
 	for i, r := range created {
@@ -305,6 +305,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 	var snap *database.Snapshot
 	var err error
 	changed := false
+	fn = req.nested(fn)
 	rollback := hasPreference(req.Context, preferRollback)
 	if rollback {
 		err = req.reach(func(ctx context.Context) (_ *database.Snapshot, err error) {
@@ -333,7 +334,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 		req.Header(unchangedHeader, "1") // the revision comes from another request
 	}
 	req.setRevision(snap)
-	return snap, nil
+	return req.viewOf(snap), nil
 }
 
 // updateList is update after the preconditions on a collection, or on the database if name

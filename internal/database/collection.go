@@ -19,10 +19,11 @@ import (
 // A collection is a top-level field of a snapshot. Only the writing goroutine changes a
 // collection, between clone and the moment when the snapshot is handed out.
 type collection struct {
-	name  string
-	kind  storage.Kind
-	rev   storage.Rev    // the revision of the last change; 0 if not yet durable
-	value jsontext.Value // the value of an Object or Other, compact
+	name   string
+	kind   storage.Kind
+	rev    storage.Rev    // the revision of the last change; 0 if not yet durable
+	value  jsontext.Value // the value of an Object or Other, compact
+	nested bool           // it is part of a view, see Snapshot.Nested
 
 	// The fields of an Array. A clone is cheap; a change copies the few nodes above the record.
 	records  *ordered.Map[*Record] // by key, position keys included

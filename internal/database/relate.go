@@ -32,6 +32,13 @@ func (s *Snapshot) ForeignKey(child, parent string) string {
 	return cmp.Or(other, key)
 }
 
+// Refers reports whether records of child refer to the records of parent, by the rules or by a
+// field that a record has.
+func (s *Snapshot) Refers(child, parent string) bool {
+	key := s.ForeignKey(child, parent)
+	return s.byName[child].isArray() && (s.Occurs(child, key) || s.schema.Member(child).Knows([]string{key}))
+}
+
 // A relation is the meaning of a name in _embed or _expand for the records of a
 // collection: the children that refer to a record, or the parent to which a record refers.
 type relation struct {
@@ -45,8 +52,9 @@ type relation struct {
 // whether there is one. expand prefers the parent if both are possible.
 func (s *Snapshot) relation(collection, name string, expand bool) (relation, bool) {
 	var children relation
-	// Nothing refers to a singular resource: it has no id.
-	if kind, ok := s.Kind(name); ok && kind == storage.Array && s.byName[collection].isArray() {
+	// Nothing refers to a nested record, or to a singular resource: it has no id.
+	own := s.byName[collection]
+	if kind, ok := s.Kind(name); ok && kind == storage.Array && own.isArray() && !own.nested {
 		children = relation{true, s.ForeignKey(name, collection), []string{name}, s.IDMember(collection)}
 	}
 	parent := relation{key: s.KeyOf(name)}

@@ -36,9 +36,11 @@ func (s *Snapshot) Rev() storage.Rev {
 
 // Names returns the names of all top-level fields in the order of the file.
 func (s *Snapshot) Names() []string {
-	names := make([]string, len(s.list))
-	for i, c := range s.list {
-		names[i] = c.name
+	names := make([]string, 0, len(s.list))
+	for _, c := range s.list {
+		if !c.nested {
+			names = append(names, c.name)
+		}
 	}
 	return names
 }

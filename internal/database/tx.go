@@ -35,6 +35,7 @@ type Tx struct {
 	session    string      // see From
 	mustBeLast bool        // whether no other update may follow in the commit
 	exact      bool        // whether restored values have their own order of fields
+	nested     bool        // whether the snapshot is a view, see Nested
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -411,10 +412,7 @@ type pending struct {
 
 // Translate sets how pointers in faults are translated, from the next bodies to the request.
 func (tx *Tx) Translate(pointer func(string) string) {
-	tx.translate = func(f schema.Fault) schema.Fault {
-		f.Pointer = pointer(f.Pointer)
-		return f
-	}
+	tx.translate = func(f schema.Fault) schema.Fault { return moved(f, pointer(f.Pointer)) }
 }
 
 // below runs fn and moves the faults in what it writes below a pointer.
@@ -425,11 +423,12 @@ func (tx *Tx) below(pointer string, fn func() error) error {
 // moving runs fn and moves the faults in what it writes: those that it returns, and those that
 // the end of the Tx finds.
 func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
+	return tx.placing(func(f schema.Fault) schema.Fault { return moved(f, move(f.Pointer)) }, fn)
+}
+
+// placing is moving for whole faults.
+func (tx *Tx) placing(inner func(schema.Fault) schema.Fault, fn func() error) error {
 	outer := tx.translate
-	inner := func(f schema.Fault) schema.Fault {
-		f.Pointer = move(f.Pointer)
-		return f
-	}
 	tx.translate = func(f schema.Fault) schema.Fault {
 		if outer == nil {
 			return inner(f)
@@ -440,10 +439,15 @@ func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
 	return placed(fn(), inner)
 }
 
-// refer notes that an element was written, if its references must exist.
+func moved(f schema.Fault, pointer string) schema.Fault {
+	f.Pointer = pointer
+	return f
+}
+
+// refer notes that an element was written, if its references must exist or it is nested.
 func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	must := func(ref schema.Reference) bool { return ref.MustExist }
-	if !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+	if !tx.nested && !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
 		return
 	}
 	translate := tx.translate

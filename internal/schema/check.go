@@ -75,6 +75,9 @@ func (r *Rules) requireOnCreate(value jsontext.Value, found []ruleFault) []ruleF
 // historic values.
 func (r *Rules) find(value jsontext.Value, sent bool) []ruleFault {
 	var found []ruleFault
+	if r.whole == nil { // see Nested
+		return nil
+	}
 	for _, sch := range r.record {
 		found = append(found, r.at.find(sch, value)...)
 	}
@@ -225,7 +228,7 @@ func (r *Rules) CheckType(value jsontext.Value) []Fault {
 }
 
 // Knows reports whether the rules describe the value at a path of a record.
-func (r *Rules) Knows(path []string) bool { return r.shape.has(path) }
+func (r *Rules) Knows(path []string) bool { return r.shape.at(path) != nil }
 
 // IsList reports whether the rules describe the elements of a record's field.
 func (r *Rules) IsList(member string) bool {

@@ -40,6 +40,11 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 		for _, part := range shape.parts {
 			extensionsOf(part).roles |= onValue
 		}
+		if shape.items != nil {
+			for _, part := range shape.items.parts {
+				extensionsOf(part).roles |= onElement
+			}
+		}
 	}
 	for _, location := range slices.Sorted(maps.Keys(s.at)) {
 		x := extensionsOf(s.at[location])
@@ -57,11 +62,12 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 type role uint8
 
 const (
-	onRecord role = 1 << iota // records of a collection
-	onMember                  // a field of a record or singular resource
-	onUnique                  // a field of a record of a collection
-	onItems                   // the elements of a field
-	onValue                   // any value below properties and items
+	onRecord  role = 1 << iota // records of a collection
+	onMember                   // a field of a record or singular resource
+	onUnique                   // a field of a record of a collection
+	onItems                    // the elements of a field
+	onElement                  // the elements of a nested array
+	onValue                    // any value below properties and items
 )
 
 // misplaced returns a mistake for the first extension keyword without an effect at its place.
@@ -74,8 +80,8 @@ func (x *extensions) misplaced() *schemaMistake {
 	}{
 		{"x-historic", x.historic != nil, onValue, "a schema below properties or items"},
 		{"x-required-on-create", x.onCreate != nil, onRecord, "the records of a collection"},
-		{"x-id", x.idKind != "", onRecord, "the records of a collection"},
-		{"x-id-field", x.idMember != "", onRecord, "the records of a collection"},
+		{"x-id", x.idKind != "", onRecord | onElement, "the records of a collection or the items of a field"},
+		{"x-id-field", x.idMember != "", onRecord | onElement, "the records of a collection or the items of a field"},
 		{"x-unique", x.unique, onUnique, "a field of a collection's records"},
 		{"x-now", x.now != "", onMember, "a field of a record"},
 		{"x-alias", x.alias != nil, onMember, "a field of a record"},

@@ -43,6 +43,7 @@ type Schema struct {
 // the zero value allows anything.
 type Rules struct {
 	Array            bool              // the field is a collection
+	Scalars          bool              // see Nested
 	Description      string            // of the field
 	Known            []string          // names of fields, sorted, then aliases
 	RecordLocations  []string          // JSON Pointers into Schema.Text, to the schemas for every record

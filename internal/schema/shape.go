@@ -162,19 +162,19 @@ func (s *shape) findHistoric(v jsontext.Value, at string, found []ruleFault) []r
 	return found
 }
 
-// has reports whether a value may have a field or element at a path.
-func (s *shape) has(path []string) bool {
+// at returns the shape of the field or element at a path, or nil if nothing is known about it.
+func (s *shape) at(path []string) *shape {
 	for _, name := range path {
 		switch {
 		case s == nil:
-			return false
+			return nil
 		case s.members[name] != nil:
 			s = s.members[name]
 		case rawjson.IsIndex(name):
 			s = s.items
 		default:
-			return false
+			return nil
 		}
 	}
-	return s != nil
+	return s
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,7 +65,8 @@ func Document(snap *database.Snapshot, o Options) jsontext.Value {
 			continue
 		}
 		d.tag(r.Name, cmp.Or(r.About, "The contents of "+r.Name+"."))
-		d.resource(r)
+		d.resource(r, url.PathEscape(r.Name), r.Name)
+		d.nested(r)
 	}
 	d.service()
 	doc := object{

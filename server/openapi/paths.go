@@ -22,8 +22,9 @@ import (
 //go:embed resource.json
 var resourceTemplate []byte
 
-// resource adds the paths and components of a resource.
-func (d *apiDocument) resource(r describe.Resource) {
+// resource adds the paths and components of a resource at a path. The replacements in more come
+// before those of the template.
+func (d *apiDocument) resource(r describe.Resource, path, tag string, more ...string) {
 	kind, answer := "object", "The object."
 	if r.Kind == storage.Array {
 		kind, answer = "collection", "The record."
@@ -36,7 +37,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 		}
 	}
 	stored, body := d.examples(r)
-	var replacements []string
+	replacements := more
 	if stored != nil {
 		list := d.Answers.Wrap(slices.Concat([]byte("["), stored, []byte("]")), 1)
 		replacements = append(replacements, `["<stored>"]`, string(list))
@@ -50,7 +51,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 	replacements = append(replacements,
 		`"<fields>",`, string(fields),
 		"<name>", quoted(r.Name),
-		"<path>", url.PathEscape(r.Name),
+		"<path>", path,
 		"<answer>", answer,
 		"<record>", r.Record,
 		"<plural>", cmp.Or(describe.Identifier(r.Name), r.Record+"s"),
@@ -70,7 +71,7 @@ func (d *apiDocument) resource(r describe.Resource) {
 		}
 	}
 	creates := r.Kind == storage.Array && !d.snap.Schema().Member(r.Name).ReadOnlyID()
-	d.addPaths(fill(kind), r.Name, creates)
+	d.addPaths(fill(kind), tag, creates)
 	for _, parent := range r.Parents {
 		if !HasPath(parent.Collection) {
 			continue

@@ -204,7 +204,7 @@ type RecordTopic struct {
 func (t RecordTopic) value(snap *database.Snapshot) jsontext.Value {
 	name := t.Query.Collection
 	kind, _ := snap.Kind(name)
-	if t.ID == "" && kind == storage.Object {
+	if t.ID == "" && kind != storage.Array {
 		v, _ := snap.Value(name)
 		return v
 	}
@@ -245,6 +245,41 @@ func (t RecordTopic) Events(r *database.Revision) ([]Event, bool) {
 	return []Event{changeOf(op, name, t.ID, r.Origin, t.Query, after)}, true
 }
 
+// A NestedTopic is a topic of the view of a nested value.
+type NestedTopic struct {
+	Topic
+	Path []string // see database.Nested
+}
+
+// view returns the view of snap, or snap, which does not have the field, if there is no such value.
+func (t NestedTopic) view(snap *database.Snapshot) *database.Snapshot {
+	n, err := snap.Nested(t.Path, false)
+	if err != nil {
+		return snap
+	}
+	return n.View
+}
+
+// AppendState implements Topic.
+func (t NestedTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
+	return t.Topic.AppendState(b, t.view(snap))
+}
+
+// Events implements Topic.
+func (t NestedTopic) Events(r *database.Revision) ([]Event, bool) {
+	concerned := func(ch database.Change) bool {
+		return ch.Collection == t.Path[0] && (ch.ID == "" || ch.ID == t.Path[1])
+	}
+	if r.Counts[t.Path[0]] == 0 && !slices.ContainsFunc(r.Changes, concerned) {
+		return nil, true
+	}
+	nested, ok := r.Nested(t.Path)
+	if !ok {
+		return nil, false
+	}
+	return t.Topic.Events(nested)
+}
+
 // A DatabaseTopic selects the whole database.
 type DatabaseTopic struct{}
 
@@ -272,6 +307,9 @@ func idLine(run string, rev storage.Rev) []byte {
 
 // Exists reports whether the resource of a topic exists.
 func Exists(t Topic, snap *database.Snapshot) bool {
+	if nested, ok := t.(NestedTopic); ok {
+		return Exists(nested.Topic, nested.view(snap))
+	}
 	r, ok := t.(RecordTopic)
 	return !ok || r.value(snap) != nil
 }

@@ -1,0 +1,368 @@
+package database
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/jsonpatch"
+	"pickup/internal/rawjson"
+	"pickup/internal/schema"
+	"pickup/internal/spell"
+	"pickup/internal/storage"
+)
+
+// A Nested is a value inside a record or a singular resource, as a top-level field of a view of
+// the database: of a snapshot that is only to be read. So everything that works for a top-level
+// field works for a nested value. A nested array is a collection if all of its elements are
+// objects, unless the rules say otherwise.
+type Nested struct {
+	View     *Snapshot
+	Name     string         // of the field of View: its path, percent-encoded
+	ID       string         // of an element of the collection called Name; "": the whole value
+	ReadOnly bool           // the path leads through the index of an element
+	IsID     bool           // the value is the id of a record or of an element
+	Value    jsontext.Value // the value called Name
+
+	of     element // the record
+	record jsontext.Value
+	at     []string // the tokens of a pointer from the record to the value called Name
+}
+
+// Nested returns the value at a path: the name of a collection and an id, or the name of a
+// singular resource, and then names of fields, ids of elements and indexes. It does not look
+// whether the element with the last id exists. If create is set, it returns an empty collection
+// for a missing field in which the rules, or other records, have a collection.
+//
+// The error is a *FaultError that wraps ErrNotFound. Its pointer leads into the path.
+func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
+	n := &Nested{of: element{collection: path[0]}}
+	start := 1
+	if s.byName[path[0]].isArray() {
+		n.of.id = path[1]
+		start = 2
+	}
+	value, err := s.Target(n.of.collection, n.of.id)
+	if err != nil {
+		return nil, faultAt(storage.ErrNotFound, "/1", "%s has no record with the id %q", path[0], rawjson.Shorten(n.of.id))
+	}
+	n.record = value
+	w := &walk{snap: s, nested: n, value: value, isRecord: n.of.id != "", idMember: s.IDMember(path[0])}
+	w.rules = s.schema.Member(path[0])
+	rest := slices.Clone(path[start:])
+	w.rules.CanonicalPath(rest)
+	for i, name := range rest {
+		if err := w.step(name, i == len(rest)-1, create); err != nil {
+			w.path = path[:start+i]
+			return nil, w.nothing(err)
+		}
+	}
+	last := len(path)
+	if n.ID != "" {
+		last--
+	}
+	n.Name = joined(path[:last])
+	n.Value = w.value
+	n.View = s.view(n, w)
+	if c := n.View.byName[n.Name]; create && c.isArray() && c.records.Len() == 0 {
+		if id, ok := storage.ID(w.sibling(n.at), c.ids.member); ok { // the ids are of the same kind
+			*c.ids.kind(&Record{ID: id, Value: w.sibling(n.at)}) = 1
+		}
+	}
+	return n, nil
+}
+
+// joined returns the path of a URL.
+func joined(path []string) string {
+	var b strings.Builder
+	for _, name := range path {
+		b.WriteString("/" + url.PathEscape(name))
+	}
+	return b.String()
+}
+
+// A walk follows the path to a nested value.
+type walk struct {
+	snap     *Snapshot
+	nested   *Nested
+	rules    *schema.Rules // of the record
+	value    jsontext.Value
+	isRecord bool   // the value is a record or an element with an id
+	idMember string // the field with its id
+	path     []string
+}
+
+// inside returns the rules for the value.
+func (w *walk) inside() *schema.Rules {
+	return w.rules.Nested(w.nested.at, w.idMember)
+}
+
+// isCollection reports whether the value is an array with objects only that the rules do not
+// forbid.
+func (w *walk) isCollection() bool {
+	for e := range rawjson.Elements(w.value) {
+		if e.Kind() != '{' {
+			return false
+		}
+	}
+	return w.value.Kind() == '[' && !w.inside().Scalars
+}
+
+// step goes on to a field or an element. The error is a fault without pointer.
+func (w *walk) step(name string, last, create bool) *schema.Fault {
+	n := w.nested
+	switch w.value.Kind() {
+	case '{':
+		value, ok := rawjson.Member(w.value, name)
+		if !ok && (!last || !create || !w.mayCreate(name)) {
+			return w.noField(name)
+		}
+		if !ok {
+			value = jsontext.Value("[]")
+		}
+		n.IsID = w.isRecord && name == w.idMember
+		w.isRecord = false
+		w.value = value
+		n.at = append(n.at, name)
+		return nil
+	case '[':
+		if w.isCollection() {
+			return w.element(name, last)
+		}
+		i := rawjson.ElementAt(w.value, 0, name)
+		if i < 0 {
+			return &schema.Fault{Detail: fmt.Sprintf("has no element %q", rawjson.Shorten(name))}
+		}
+		w.value = w.value[i:rawjson.SkipValue(w.value, i)]
+		n.at = append(n.at, name)
+		n.ReadOnly = true
+		return nil
+	}
+	return &schema.Fault{Detail: "is " + rawjson.KindName(w.value) + ", and has nothing below it"}
+}
+
+// element goes on to the element with an id or, if that is the last one, stays at the collection.
+func (w *walk) element(id string, last bool) *schema.Fault {
+	if last {
+		w.nested.ID = id
+		return nil
+	}
+	w.idMember = w.inside().IDMember
+	i := 0
+	for e := range rawjson.Elements(w.value) {
+		if own, ok := storage.ID(e, w.idMember); ok && own == id {
+			w.value = e
+			w.isRecord = true
+			w.nested.at = append(w.nested.at, strconv.Itoa(i))
+			return nil
+		}
+		i++
+	}
+	return &schema.Fault{Detail: fmt.Sprintf("has no record with the id %q", rawjson.Shorten(id))}
+}
+
+func (w *walk) noField(name string) *schema.Fault {
+	near := spell.Nearest(name, rawjson.MemberNames(w.value))
+	f := &schema.Fault{Detail: fmt.Sprintf("has no field %q", rawjson.Shorten(name)), Suggestion: near}
+	if near != "" {
+		f.Detail += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return f
+}
+
+// nothing returns the error for a path that leads no further.
+func (w *walk) nothing(f *schema.Fault) error {
+	f.Pointer = fmt.Sprintf("/%d", len(w.path))
+	f.Detail = joined(w.path) + " " + f.Detail
+	return &FaultError{Kind: storage.ErrNotFound, Faults: []schema.Fault{*f}}
+}
+
+// mayCreate reports whether the rules or the records of the same kind have a collection in the
+// field called name of the value.
+func (w *walk) mayCreate(name string) bool {
+	at := append(slices.Clone(w.nested.at), name)
+	if w.rules.Nested(at, w.idMember).Array {
+		return true
+	}
+	return w.sibling(at) != nil
+}
+
+// sibling returns an object in an array at the same path of this record or another one of the
+// collection, or nil.
+func (w *walk) sibling(at []string) jsontext.Value {
+	if found := objectAt(w.nested.record, at); found != nil || w.nested.of.id == "" {
+		return found
+	}
+	for r := range w.snap.All(w.nested.of.collection) {
+		if found := objectAt(r.Value, at); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// objectAt returns the first object in an array at a path, in which an index stands for any
+// element, or nil.
+func objectAt(v jsontext.Value, at []string) jsontext.Value {
+	if len(at) > 0 && v.Kind() != '[' {
+		value, _ := rawjson.Member(v, at[0])
+		return objectAt(value, at[1:])
+	}
+	for e := range rawjson.Elements(v) {
+		if len(at) > 0 {
+			e = objectAt(e, at[1:])
+		}
+		if e.Kind() == '{' {
+			return e
+		}
+	}
+	return nil
+}
+
+// view returns s with the nested value as a top-level field. Its revision is a hash, so that its
+// tag depends on nothing else.
+func (s *Snapshot) view(n *Nested, w *walk) *Snapshot {
+	view := s.fork()
+	rules := w.inside()
+	view.schema = s.schema.With(n.Name, rules)
+	c := &collection{name: n.Name, kind: storage.Other, value: w.value}
+	if w.isCollection() {
+		c = whole(n.Name, w.value, view.conventions)
+	} else if w.value.Kind() == '{' {
+		c.kind = storage.Object
+	}
+	sum := sha256.Sum256(w.value)
+	c.rev = storage.Rev(binary.BigEndian.Uint64(sum[:]) | 1)
+	c.nested = true
+	view.with(c, "")
+	view.staged = s.staged
+	return view
+}
+
+// Nested runs fn on a Tx of the view of a nested value, and writes what fn has made of that value
+// into its record, which the rules judge as a whole. Pointers of faults lead to where fn read the
+// value at fault; for other faults Member is the pointer, into the record.
+func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
+	n, err := tx.snap.Nested(path, create)
+	if err != nil {
+		return err
+	}
+	inner := newTx(n.View)
+	inner.nested = true
+	inner.clock = tx.clock
+	inner.time = tx.time
+	if err := fn(inner); err != nil || !inner.IsChanged() {
+		return err
+	}
+	tx.time = inner.time
+	op := jsonpatch.Operation{Op: "remove", Path: n.at}
+	if c := inner.snap.byName[n.Name]; c != nil {
+		op = jsonpatch.Operation{Op: "add", Path: n.at, Value: c.appendJSON(nil)}
+	}
+	p := &jsonpatch.Patcher{Root: &jsonpatch.Node{Text: n.record}}
+	if err := p.Apply([]jsonpatch.Operation{op}); err != nil {
+		return patchFault(err)
+	}
+	value := p.Root.Value()
+	if rawjson.Depth(value) > rawjson.MaxDepth {
+		return faultAt(storage.ErrShape, "", "the record would be nested deeper than %d levels", rawjson.MaxDepth)
+	}
+	old, err := tx.target(n.of.collection, n.of.id)
+	if err != nil {
+		return err
+	}
+	return tx.placing(func(f schema.Fault) schema.Fault { return inner.place(n, f) }, func() error {
+		_, err := tx.validateAndSet(n.of.collection, old, value, n.at[:1], nil, nil)
+		return err
+	})
+}
+
+// place moves a fault from the record into what was read for tx, a Tx of the view of n.
+func (tx *Tx) place(n *Nested, f schema.Fault) schema.Fault {
+	below, ok := strings.CutPrefix(f.Pointer, rawjson.Pointer(n.at...))
+	if ok && (below == "" || below[0] == '/') {
+		key, inElement := "", ""
+		if tokens := rawjson.SplitPointer(below); len(tokens) > 0 && tx.snap.byName[n.Name].isArray() {
+			i, _ := rawjson.Index(tokens[0])
+			if r, ok := tx.snap.byName[n.Name].records.At(tx.snap.byName[n.Name].records.Nth(i)); ok {
+				key, inElement = r.ID, rawjson.Pointer(tokens[1:]...)
+			}
+		}
+		for _, w := range slices.Backward(tx.pending) {
+			if w.element == (element{n.Name, ""}) {
+				return w.translate(moved(f, below))
+			}
+			if w.element == (element{n.Name, key}) {
+				return w.translate(moved(f, inElement))
+			}
+		}
+	}
+	f.Member = f.Pointer
+	f.Pointer = ""
+	return f
+}
+
+// Assign sets a top-level field of the view of a nested value. The value must be of the kind of
+// the one that it replaces: an array, an object or a scalar.
+func (tx *Tx) Assign(name string, value jsontext.Value) (*Record, error) {
+	c := tx.snap.byName[name]
+	if c == nil {
+		return nil, fmt.Errorf("%q: %w", name, storage.ErrNotFound)
+	}
+	is := jsontext.Value(c.appendJSON(nil))
+	if container(is) != container(value) {
+		const detail = "%s is %s, which PUT does not turn into %s: change the record instead"
+		return nil, faultAt(storage.ErrInvalid, "", detail, name, rawjson.KindName(is), rawjson.KindName(value))
+	}
+	value = rawjson.Unescaped(value)
+	tx.refer(element{name, ""}, nil, nil)
+	tx.put(&collection{name: name, kind: storage.Other, value: value}, "")
+	return &Record{Value: value}, nil
+}
+
+// container returns the bracket of an array or object, and 0 for a scalar.
+func container(v jsontext.Value) jsontext.Kind {
+	if k := v.Kind(); k == '{' || k == '[' {
+		return k
+	}
+	return 0
+}
+
+// Drop removes a top-level field of the view of a nested value, and returns its value.
+func (tx *Tx) Drop(name string) (*Record, error) {
+	c := tx.snap.byName[name]
+	if c == nil {
+		return nil, fmt.Errorf("%q: %w", name, storage.ErrNotFound)
+	}
+	tx.drop(name)
+	return &Record{Value: c.appendJSON(nil)}, nil
+}
+
+// Nested returns r as a revision of the view of the value at a path. It reports false if events
+// cannot express it: the value has come, gone, or changed its kind.
+func (r *Revision) Nested(path []string) (*Revision, bool) {
+	if r.Before == nil {
+		return nil, false
+	}
+	before, err := r.Before.Nested(path, false)
+	if err != nil {
+		return nil, false
+	}
+	after, err := r.After.Nested(path, false)
+	if err != nil {
+		return nil, false
+	}
+	d := new(difference)
+	d.member(before.View.byName[before.Name], after.View.byName[after.Name])
+	part := *r
+	part.Before = before.View
+	part.After = after.View
+	part.Changes = d.changes
+	return &part, true
+}
