@@ -33,12 +33,12 @@ type collection struct {
 	indexes  *indexes
 }
 
-// newCollection returns a collection that a store has loaded, with the schema's names of fields
-// and without white space.
+// newCollection returns a collection from the contents of a store, with the schema's names of
+// fields and without white space.
 //
-// If share is set, compact values share the bytes of the store. This retains the whole text,
-// which is no loss while the store retains the text, too. Values that are equal in old, which
-// may be nil, share the bytes of old.
+// If share is set, compact values share the bytes of the store. A shared value retains the whole
+// text, which costs nothing while the store also retains the text. Values equal to values of old
+// share the bytes of old, which may be nil.
 func newCollection(in storage.Collection, rev storage.Rev, o conventions, old *collection, share bool) *collection {
 	if in.Kind != storage.Array {
 		var before jsontext.Value
@@ -162,15 +162,15 @@ func (c *collection) holds(r *Record) bool {
 	return own == r
 }
 
-// has reports whether an element has that id. It also reports true for the id of an element that
-// cannot be addressed, because an earlier element has the same id.
+// has reports whether an element has that id, even if the element cannot be addressed because an
+// earlier element has the same id.
 func (c *collection) has(id string) bool {
 	_, found := c.records.Slot(id)
 	return found || c.shadowed[id] > 0
 }
 
-// shadowedID returns the id of an element that cannot be addressed, because an earlier element
-// has the same id.
+// shadowedID returns the id of an element that cannot be addressed because an earlier element has
+// the same id.
 func (c *collection) shadowedID(r *Record) (id string, ok bool) {
 	if !storage.IsPositionKey(r.ID) {
 		return "", false
@@ -248,7 +248,7 @@ type compactor struct {
 	buf   []byte
 }
 
-// compact returns v without white space, or before if that is the same value. Values with
+// compact returns v without white space, or before if both are the same value. Values with
 // different escapes are the same: a file may have escapes for text from a client. If compact is
 // set, v must not have white space.
 func (p *compactor) compact(v, before jsontext.Value, compact bool) jsontext.Value {

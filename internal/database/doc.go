@@ -1,90 +1,86 @@
-// Package database holds the contents of a store in memory, answers queries
-// about them, and changes them one transaction after another.
+// Package database holds the contents of a store in memory, answers queries,
+// and makes transactions one after another.
 //
 // # Nouns
 //
 // A [storage.Store] keeps the database durably: a file, a cluster, or memory in
 // tests. It knows batches of changes and nothing else.
 //
-// A [DB] is the current contents of a store and the only way to change them. Its
-// [Snapshot] is immutable and read without a lock. A [query.Query] selects records
-// of a snapshot. A [Tx] prepares the next snapshot.
+// A [DB] is the only way to change the contents of a store. The current contents are
+// a [Snapshot], which is immutable and read without a lock. A [query.Query] selects
+// records of a snapshot. A [Tx] prepares the next snapshot.
 //
-// A [schema.Schema] has the rules that writes must keep. External edits are served
-// even if they break them.
+// A [schema.Schema] has the rules for writes. An external edit is served even if the
+// edit breaks a rule.
 //
-// A [Revision] is one step from a snapshot to the next. The history keeps the
-// latest of them in memory, and [DB.Since] returns them to followers.
+// A [Revision] is one step from a snapshot to the next. The history retains the latest
+// revisions in memory, and [DB.Since] returns revisions to followers.
 //
 // # Where to begin
 //
-//   - record.go, index.go, indexes.go, collection.go and snapshot.go have the state, which knows
-//     nothing of its origin; conventions.go the rules and settings of a state,
-//     ids.go new ids, and clock.go the time and random ids;
-//   - revision.go has one change and the only comparison of two states; batch.go leads from
-//     one state to the next by what a store yields;
+//   - record.go, index.go, indexes.go, collection.go and snapshot.go have the state;
+//     conventions.go has the rules and settings of a state, ids.go new ids, and clock.go the
+//     time and random ids;
+//   - revision.go has one change and the only comparison of two states; batch.go applies the
+//     batches of a store to a state;
 //   - tx.go, references.go, patch.go and transaction.go have the writes; merge.go applies and
 //     validates the changes between two states, for an undo, a reset, a commit of a session and a
-//     patch of the database; undo.go has the ways back; errors.go what a write is refused
-//     with;
+//     patch of the database; undo.go has undo and reset; errors.go has the errors of writes;
 //   - find.go has the reads, selection.go finds records by index, and embed.go has results;
-//     unknown.go decides that a name in a query is unknown; relate.go has the relations between
-//     collections;
-//   - history.go keeps the latest revisions, and named.go other states under names; edits.go
-//     notices the writes that an edit by hand undoes, and keeps the states before the latest
-//     edits;
-//   - db.go has Open, and update.go commits the functions that are given to Update; follow.go
-//     has what comes from the store and what followers see, and shared.go what only stores with
-//     several users need;
-//   - fork.go has copies in memory, as sessions use them;
-//   - check.go finds what breaks the schema.
+//     unknown.go finds unknown names in a query; relate.go has the relations between collections;
+//   - history.go retains the latest revisions, and named.go has snapshots with names; edits.go
+//     finds writes undone by an edit by hand, and retains the states before the latest edits;
+//   - db.go has Open, and update.go has Update and commits; follow.go applies external edits and
+//     informs followers, and shared.go is for stores with several users;
+//   - fork.go has copies in memory, for sessions;
+//   - check.go finds violations of the schema.
 //
 // # Order of events
 //
 // A read uses the current snapshot and never touches the store.
 //
-// A write is a function that [DB.Update] runs on a [Tx]. Calls that arrive during a
-// commit wait for it and then share one [storage.Store.Commit], led by one of
-// them. Each has a revision of its own. Then, always in this order:
+// A write is a function on a [Tx], run by [DB.Update]. Calls during a commit wait, and
+// then share one [storage.Store.Commit], led by one of the callers. Each call has a
+// separate revision. Then, always in this order:
 //
 //  1. the store makes the changes durable;
-//  2. the snapshot is swapped, so readers see them;
-//  3. the revisions enter the history, and followers are woken;
+//  2. the DB swaps the snapshot, so readers see the changes;
+//  3. the DB adds the revisions to the history and wakes followers;
 //  4. the callers return.
 //
-// So a reader never sees what a power cut could undo, and a caller that returns
-// finds its revision in the history.
+// So a reader never sees a change that a power cut could undo, and the revision of a
+// call is in the history when the call returns.
 //
 // After an external edit the store refuses with [storage.ErrConflict], and the
-// functions run again on the new contents. They are operations on records, not
-// documents, so both changes survive.
+// functions run again on the new contents. The functions are operations on records,
+// not documents, so both changes survive.
 //
-// An external edit arrives through [storage.Store.Watch] as the whole new
-// contents. Loading it compares each value once: equal values keep their memory,
-// and the others become the changes of a revision.
+// An external edit arrives through [storage.Store.Watch] as the whole new contents.
+// A load compares each value once: equal values share memory with the old state, and
+// the others become the changes of a revision.
 //
-// The package starts no goroutine that outlives a call. A large load is split
-// among all processors.
+// All goroutines of a call end before the call returns. A large load is split among all
+// processors.
 //
 // # Shared stores
 //
-// If the store is a [storage.SharedStore], others change the database too. What they
-// write arrives in the same way, as changes. A write that loses the race against
-// another takes over the batches that it has missed and runs again. Updates that
-// change nothing, refusals among them, are answered only if the state that they have
-// seen is confirmed to be the latest: they are statements about the data, as reads
-// are. DB.write is not held while a commit waits for the network.
+// If the store is a [storage.SharedStore], others change the database, too. Their
+// writes arrive as changes. A write may lose the race against another write; the DB
+// then applies the missed batches, and the function runs again. An update without
+// changes, or an error, is a statement about the data, like a read. The DB therefore
+// returns such a result only after the store has confirmed that the state was the
+// latest. DB.write is not held while a commit waits for the network.
 //
-// [DB.Snapshot] may have been overtaken by others. [DB.Fresh] has not been, and
+// [DB.Snapshot] may be older than the latest writes of others. [DB.Fresh] is not, and
 // [DB.Reach] waits for a revision.
 //
 // # Invariants
 //
-// A [Snapshot], a [Record], a [Revision] and every value in them never change once
-// they are handed out. A revision number is never used for two states. The changes of
-// a revision, made on the records of its Before, lead to the records of its After. A
-// number that was given out as an id is not given out again while the process lives.
+// A [Snapshot], a [Record], a [Revision] and all values inside are immutable for
+// callers. A revision number is never used for two states. The changes of a revision
+// turn the records of Before into the records of After. While the process lives, a
+// number is not given out twice as a new id.
 //
 // The methods of [DB] and [Snapshot] may be called from several goroutines at
-// once. A [Tx] belongs to the function that it was given to.
+// once. A [Tx] is valid only in the function of the call of Update.
 package database

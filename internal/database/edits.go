@@ -21,8 +21,8 @@ type Edit struct {
 	Rev  storage.Rev
 	Time time.Time
 
-	// Undone lists, in order, the elements whose acknowledged values the edit reverted and that
-	// have not been restored since. Only Collection and ID are set. Undone is never empty.
+	// Undone lists, in order, the elements with acknowledged values that the edit reverted, and
+	// nobody has restored since. Only Collection and ID are set. Undone is never empty.
 	Undone []Change
 }
 
@@ -53,8 +53,8 @@ func (e *retainedEdit) names() []Change {
 	return names
 }
 
-// edits has the latest edits by hand, and the latest writes, which edits may undo. It is empty in
-// forks and shared databases.
+// edits has the latest edits by hand, and the latest writes, for the question whether an edit
+// undoes a write. It is empty in forks and shared databases.
 type edits struct {
 	mu       sync.Mutex
 	retained []*retainedEdit // guarded by mu; oldest first
@@ -118,9 +118,9 @@ func (es *edits) dismiss(rev storage.Rev) bool {
 	return true
 }
 
-// settle drops the elements that changes, which led to now, have restored. Then it drops edits
-// beyond the limits: first edits with nothing left to restore, then the oldest. The number of
-// bytes that have been replaced is replaced.
+// settle drops elements restored by changes, which led to now. Then it drops edits beyond the
+// limits: first edits with nothing left to restore, then the oldest. The argument replaced is the
+// number of all bytes of replaced values.
 func (es *edits) settle(changes []Change, now *Snapshot, replaced int, log *slog.Logger) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -163,8 +163,8 @@ const (
 	maxWrittenSize = 16 << 20 // bytes of the values that were replaced
 )
 
-// wrote remembers an acknowledged write, which has replaced values of that size. The caller
-// holds DB.write.
+// wrote remembers an acknowledged write that replaced values of that size. The caller holds
+// DB.write.
 func (es *edits) wrote(changes []Change, replaced int) {
 	es.written = append(es.written, write{changes, replaced})
 	es.changes += len(changes)
@@ -183,7 +183,7 @@ func (es *edits) undoneBy(changes []Change, before, after *Snapshot) map[element
 	for _, ch := range changes {
 		was, is := before.byName[ch.Collection], after.byName[ch.Collection]
 		if was.isArray() && is.isArray() && was.ids.member != is.ids.member {
-			continue // the rules have given all records other keys
+			continue // new rules gave all records other keys
 		}
 		edited[ch.element()] = ch
 		if ch.ID == "" {

@@ -21,10 +21,10 @@ var (
 	ErrMemory   = errors.New("no memory left") // for another named snapshot
 )
 
-// A FaultError lists everything that is wrong with a value. It wraps ErrInvalid, or
-// ErrExists if the only faults are taken values. For a JSON Patch, its pointers lead
-// into the patch, and it reports the first operation that is malformed (ErrShape) or
-// cannot be applied (ErrMismatch). For a transaction, see Do.
+// A FaultError lists all faults of a value. It wraps ErrInvalid, or ErrExists if the only
+// faults are taken values. For a JSON Patch, the pointers lead into the patch, and the error
+// reports the first operation that is malformed (ErrShape) or cannot be applied
+// (ErrMismatch). For a transaction, see Do.
 type FaultError struct {
 	Kind   error
 	Faults []schema.Fault
@@ -61,7 +61,7 @@ type ConflictError struct {
 	Changed []Conflict
 }
 
-// A Conflict is an element that is in the way.
+// A Conflict is an element with other changes.
 type Conflict struct {
 	Collection string
 	ID         string   // as Record.ID; "" for the top-level field as a whole
@@ -72,7 +72,7 @@ func (e *ConflictError) Error() string {
 	return e.Detail
 }
 
-// add adds an element that is in the way.
+// add adds a Conflict.
 func (e *ConflictError) add(at element) {
 	e.Changed = append(e.Changed, Conflict{Collection: at.collection, ID: at.id})
 }
@@ -82,7 +82,7 @@ func faultAt(kind error, pointer, format string, args ...any) error {
 	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
 }
 
-// shapeFault returns an error that wraps ErrShape as one with a fault.
+// shapeFault returns err as a *FaultError if err wraps ErrShape.
 func shapeFault(err error, pointer string) error {
 	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
 		return err
@@ -114,7 +114,7 @@ func patchFault(err error) error {
 }
 
 // faultError returns the error for faults and taken values, in this order, or nil.
-// It rewrites pointers to the names that were sent.
+// It rewrites pointers to the client's names; see renamed.
 func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	kind := storage.ErrInvalid
 	if len(faults) == 0 {
@@ -129,8 +129,8 @@ func faultError(faults, taken []schema.Fault, sent map[string]string) error {
 	})
 }
 
-// renamed returns a fault with a pointer that has the names that were sent: sent has
-// them by the schema's names.
+// renamed returns a fault with the client's name of a field in the pointer. The map sent has the
+// client's names by the names of the schema.
 func renamed(f schema.Fault, sent map[string]string) schema.Fault {
 	for canonical, spelled := range sent {
 		if p := rawjson.Pointer(canonical); f.Pointer == p || strings.HasPrefix(f.Pointer, p+"/") {

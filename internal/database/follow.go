@@ -84,7 +84,7 @@ func (db *DB) apply(b storage.Batch) (err error) {
 		}
 		if next, d, err = base.next(b); err == nil && len(b.Changes) == 0 {
 			db.now.Store(next)
-			db.history.wake() // the revision of the current state is another one
+			db.history.wake() // the current state has another revision
 			return nil
 		}
 	case db.shared != nil:
@@ -110,7 +110,7 @@ func (db *DB) publishEdit(base, next *Snapshot, d *difference, b storage.Batch) 
 	if db.shared != nil {
 		r.Origin = FromElsewhere
 	}
-	if db.shared == nil { // what the edit undid is known when it can be seen
+	if db.shared == nil { // before readers see the edit
 		replaced := db.history.replacedSize()
 		db.edits.add(r, base, d.changes, account{base.size() + d.values, replaced})
 		db.edits.settle(d.changes, next, replaced+r.size, db.log)
@@ -174,9 +174,9 @@ func (db *DB) Since(rev storage.Rev) (revisions []*Revision, ok bool, more <-cha
 	return slices.Clone(h.revisions[i:]), true, h.more
 }
 
-// Shown reports whether rev is the revision of a state that this DB has shown, as far
-// as the history goes back. A DB may skip revisions of other replicas, and does not show
-// revisions that the store has lost.
+// Shown reports whether rev is the revision of an earlier or the current Snapshot of this DB,
+// as far as the history goes back. A DB may skip revisions of other replicas, and does not
+// show revisions lost by the store.
 func (db *DB) Shown(rev storage.Rev) bool {
 	h := db.history
 	h.mu.Lock()
@@ -221,8 +221,7 @@ func (db *DB) setErr(err error) {
 	}
 }
 
-// Wake wakes the followers without a new revision, because something else that followers report
-// has changed.
+// Wake wakes the followers without a new revision, after another change that followers report.
 func (db *DB) Wake() {
 	db.history.wake()
 }

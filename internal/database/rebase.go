@@ -21,19 +21,17 @@ const (
 	TakeDatabase Take = "database"
 )
 
-// Rebase makes the changes from base to fork, where base is the state with which a fork of the
-// database started, and returns the changes to the database. Changes that the database already
-// has are skipped.
+// Rebase makes the changes from base to fork, where base is the state at the start of a fork of
+// the database, and returns the changes to the database. It skips changes already in the database.
 //
-// Rebase merges a record or an object that both sides have changed by field, at every depth. A
-// record that a side has deleted, and an array whose elements have no ids, are in conflict
-// as a whole. The argument take decides conflicts. All changes are validated again, merged records
-// as a whole.
+// If both sides have changed a record or an object, Rebase merges by field, at every depth. A
+// deleted record, and an array of elements without ids, are in conflict as a whole. The argument
+// take decides conflicts. Rebase validates all changes again, and merged records as a whole.
 //
 // The error is a *ConflictError if both sides changed the same element and take is TakeNeither,
-// or if the fork has deleted a record, so that the rules delete a record that the database has
-// changed or added, and take is not TakeFork. The error is a *FaultError, whose pointers start with
-// the paths of records, if the rules do not allow the changes. Then the caller must drop tx.
+// or if take is not TakeFork and a delete by the fork makes the rules delete a record that the
+// database has changed or added. If the rules do not allow the changes, the error is a
+// *FaultError with pointers that start with the paths of records. Then the caller must drop tx.
 func (tx *Tx) Rebase(base, fork *Snapshot, take Take) ([]Change, error) {
 	tx.mustBeLast = true
 	was := tx.snap.fork()
@@ -58,7 +56,7 @@ func (tx *Tx) Rebase(base, fork *Snapshot, take Take) ([]Change, error) {
 	return made, nil
 }
 
-// An rebasing finds out which changes Rebase has to make.
+// A rebasing collects the changes of Rebase.
 type rebasing struct {
 	tx         *Tx
 	base, fork *Snapshot
@@ -74,8 +72,8 @@ type rebasing struct {
 // add adds the changes of the fork.
 func (a *rebasing) add(changes []Change) {
 	tx := a.tx
-	whole := make(map[string]bool)   // a position key says little on the other side
-	rekeyed := make(map[string]bool) // under a new schema no other key has one either
+	whole := make(map[string]bool)   // a position key may be another element on the other side
+	rekeyed := make(map[string]bool) // under a new schema, any key may be
 	for _, ch := range changes {
 		name := ch.Collection
 		if ch.ID != "" && a.base.IDMember(name) != tx.snap.IDMember(name) {
@@ -127,7 +125,7 @@ func (a *rebasing) element(at element, rekeyed bool) {
 	case TakeDatabase:
 		a.stay = append(a.stay, at)
 	case TakeFork:
-		if isGone { // it comes back as the fork has it
+		if isGone { // the collection returns with the contents of the fork
 			ch.ID = ""
 		}
 		a.changes = append(a.changes, ch)
@@ -174,8 +172,8 @@ func (a *rebasing) location(ch Change) (location, bool) {
 	return location{changedMembers(ch), translate}, true
 }
 
-// checkRelated returns an error if the rules have deleted a record that the database has changed
-// or added, because the fork has deleted another record. The changes to was are made.
+// checkRelated returns an error if a delete by the fork made the rules delete a record that the
+// database has changed or added. The changes to was are made.
 func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 	conflict := &ConflictError{Detail: "The rules delete what the database has changed " +
 		"with a record that the session deletes. Nothing was stored."}
@@ -197,12 +195,12 @@ func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 	return conflict
 }
 
-// maxMerged is the depth from which mergeFields takes objects as they are.
+// maxMerged is the maximum depth of objects that mergeFields merges.
 const maxMerged = 32
 
 // mergeFields returns the object now with the changes from base to mine, and the names of the
-// fields that both sides have changed. Such a field gets the value of the side that take selects,
-// or stays as in now.
+// fields changed by both sides. The argument take selects the side for such a field; TakeNeither
+// selects now.
 func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, both []string) {
 	was := membersOf(base)
 	is := membersOf(now)

@@ -16,9 +16,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// checkReferences returns a *FaultError, or nil, for the references of written elements that
-// must exist and lead nowhere, and for those to deleted records that must stay. A reference
-// that an element had before is not judged.
+// checkReferences returns a *FaultError, or nil. It reports references of written elements to
+// missing records, if the rules require the record, unless the element had the same reference
+// before. It also reports restricted references to deleted records.
 func (tx *Tx) checkReferences() error {
 	var all FaultError
 	for _, w := range tx.pending {
@@ -34,9 +34,9 @@ func (tx *Tx) checkReferences() error {
 		}
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
-				detail := v.detail() + tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
-				fault := &FaultError{Kind: storage.ErrInvalid, Faults: []schema.Fault{w.translate(schema.Fault{Pointer: pointer, Detail: detail})}}
-				if err := all.add(fault); err != nil {
+				near := tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
+				fault := faultAt(storage.ErrInvalid, pointer, "%s%s", v.detail(), near)
+				if err := all.add(placed(fault, w.translate)); err != nil {
 					return err
 				}
 			}
@@ -104,8 +104,8 @@ const (
 	maxCompared = 10000 // compared ids
 )
 
-// nearestIDs returns the end of a sentence with the ids of a collection that are nearest
-// to an unknown id, except the id of the record that is refused.
+// nearestIDs returns the end of a sentence with the nearest ids to an unknown id, except the id
+// of the refused record.
 func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	var ids []string
 	self := false
@@ -134,12 +134,11 @@ func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	return "; the nearest ids are " + strings.Join(near, ", ")
 }
 
-// Delete deletes a record and returns it. It also deletes the records of the
-// collections called children that refer to it by their ForeignKey. Records that
-// refer to any of these are handled according to the on-delete of their x-ref. The
-// error wraps ErrNotFound, or is a *FaultError that wraps ErrRefers: a record that
-// must stay refers to a deleted one. If a record refers to it whose deletion is restricted, the
-// end of the Tx returns that error.
+// Delete deletes and returns a record. In the collections called children, Delete also deletes the
+// records with a ForeignKey to the deleted record. Other references to deleted records are handled
+// according to the on-delete of the x-ref. The error wraps ErrNotFound, or is a *FaultError that
+// wraps ErrRefers if a reference cannot be removed. If a reference restricts the deletion, the end
+// of the Tx returns that error.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
 	old, err := tx.remove(collection, id)
 	if err != nil {
@@ -152,7 +151,7 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 		}
 		for _, r := range tx.snap.referring(child, tx.snap.ForeignKey(child, collection), id, false) {
 			if storage.IsPositionKey(r.ID) {
-				continue // it cannot be addressed
+				continue // the record cannot be addressed
 			}
 			if _, err := tx.remove(child, r.ID); err != nil {
 				return nil, err
@@ -177,10 +176,10 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 	return old, nil
 }
 
-// cascade handles the records that refer to those that are gone, according to the
-// schema, and then those that refer to records that it deletes. The end of the Tx checks
-// restrictions. Cycles end because records are deleted before others are looked for. The
-// list replaces a recursion: a chain of references may be as long as a collection.
+// cascade handles references to deleted records according to the schema, including references to
+// records deleted by cascade. The end of the Tx checks restrictions. Cycles end because cascade
+// deletes a record before the search for references. The list replaces a recursion: a chain of
+// references may be as long as a collection.
 func (tx *Tx) cascade(gone []element) error {
 	translate := tx.translate
 	if translate == nil {
@@ -213,8 +212,7 @@ func (tx *Tx) cascade(gone []element) error {
 	return nil
 }
 
-// restricted returns the error for a record that still refers to a deleted one that it keeps
-// from being deleted, or nil.
+// restricted returns an error if a restricted reference to a deleted record is left, or nil.
 func (tx *Tx) restricted(gone element) error {
 	for child, ref := range tx.snap.references(gone.collection) {
 		if ref.OnDelete != schema.Restrict {
@@ -244,20 +242,18 @@ func (s *Snapshot) references(collection string) iter.Seq2[string, schema.Refere
 	}
 }
 
-// refers returns the error for a record that still refers to a deleted one.
+// refers returns the error for a record with a reference to a deleted record.
 func refers(child string, ref schema.Reference, r *Record) error {
-	return refused(fmt.Sprintf("%s still refers to it by its %s", describe(child, r), ref.Member))
-}
-
-func refused(detail string) error {
-	return &FaultError{Kind: ErrRefers, Faults: []schema.Fault{{Detail: detail}}}
+	return faultAt(ErrRefers, "", "%s still refers to it by its %s", describe(child, r), ref.Member)
 }
 
 // setNull removes the deleted id from the reference of one record.
 func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) error {
 	value := tx.stamp(child, r.Value, without(r.Value, ref.Member, id))
-	if faults := tx.snap.schema.Member(child).ForRecord().Check(r.Value, value, []string{ref.Member}); len(faults) > 0 {
-		return refused(fmt.Sprintf("the %s of %s cannot become null: %s", ref.Member, describe(child, r), faults[0].Detail))
+	rules := tx.snap.schema.Member(child).ForRecord()
+	if faults := rules.Check(r.Value, value, []string{ref.Member}); len(faults) > 0 {
+		return faultAt(ErrRefers, "", "the %s of %s cannot become null: %s",
+			ref.Member, describe(child, r), faults[0].Detail)
 	}
 	c, err := tx.array(child)
 	if err != nil {
@@ -267,8 +263,8 @@ func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) 
 	return nil
 }
 
-// without returns value with null instead of id in the field called name. In an array, it removes
-// the element id instead.
+// without returns value with null instead of id in the field called name. From an array, without
+// removes the element id.
 func without(value jsontext.Value, name, id string) jsontext.Value {
 	v, _ := rawjson.Member(value, name)
 	if v.Kind() != '[' {

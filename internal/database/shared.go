@@ -13,8 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Only databases in a storage.SharedStore need this file: other users change such a database,
-// and the rules come with the contents.
+// The functions of this file are for databases in a storage.SharedStore: other users change such a
+// database, and the rules come with the contents.
 
 // conventions returns the conventions in force after b, a Reset batch.
 func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
@@ -32,8 +32,8 @@ func (db *DB) conventions(o conventions, b storage.Batch) (conventions, error) {
 }
 
 // commitShared commits the first updates of a group to a shared store, and returns the number of
-// updates. A state that refuses a change, or makes a change needless, must have been the latest at
-// some moment since the group was formed. The state to which the group has caught up was.
+// updates. If a function returns an error or changes nothing, its state must have been the latest
+// at some moment since the group was formed. After catchUp, the state meets this condition.
 func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 	db.write.Lock()
 	defer db.write.Unlock()
@@ -70,9 +70,9 @@ func (db *DB) commitShared(ctx context.Context, group []*update) (int, error) {
 }
 
 // stageShared is stage for the first updates of a group that can share a revision, and returns the
-// number of these updates. The result of each update is the state after all of them, so that a
-// response shows the state of its revision. An update waits if it deletes an element that an
-// earlier update has set, or sets an element that an earlier update has deleted.
+// number of updates. The result of each update is the state after all these updates, so that a
+// response shows the state of its revision. An update waits if the update deletes an element set
+// by an earlier update, or sets an element deleted by an earlier update.
 func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int) {
 	next := base
 	left := make(map[element]bool)
@@ -100,8 +100,8 @@ func (db *DB) stageShared(base *Snapshot, group []*update) (steps []step, n int)
 	return steps, n
 }
 
-// contradicts reports whether tx has deleted an element that earlier updates have set, or has set
-// an element that earlier updates have deleted.
+// contradicts reports whether tx has deleted an element set by earlier updates, or has set an
+// element deleted by earlier updates.
 func (tx *Tx) contradicts(left map[element]bool) bool {
 	whole := make(map[string]bool)
 	for _, ch := range tx.changes {
@@ -138,8 +138,8 @@ func (db *DB) withoutLock(f func()) {
 	f()
 }
 
-// confirm returns the latest revision of the shared store, and an error wrapping
-// ErrConflict unless it is rev, which is shown.
+// confirm returns the latest revision of the shared store. The error wraps ErrConflict unless that
+// revision is rev, the revision of the current snapshot.
 func (db *DB) confirm(ctx context.Context, rev storage.Rev) (latest storage.Rev, err error) {
 	latest, err = db.shared.Latest(ctx)
 	if err != nil {
@@ -219,8 +219,8 @@ func (db *DB) Reach(ctx context.Context, rev storage.Rev) (*Snapshot, error) {
 	}
 }
 
-// Fresh returns a snapshot that is not older than the call, also after writes by other replicas.
-// If the store is not shared, Fresh returns the current snapshot.
+// Fresh returns a snapshot not older than the call, also after writes by other replicas. If the
+// store is not shared, Fresh returns the current snapshot.
 func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	rev, err := db.Latest(ctx)
 	if err != nil {
@@ -229,8 +229,8 @@ func (db *DB) Fresh(ctx context.Context) (*Snapshot, error) {
 	return db.Reach(ctx, rev)
 }
 
-// Latest returns the revision of a state that is not older than the call, which Reach may
-// have to wait for.
+// Latest returns the revision of a state not older than the call. Reach may have to wait for the
+// state.
 func (db *DB) Latest(ctx context.Context) (storage.Rev, error) {
 	if db.shared == nil {
 		return db.Snapshot().rev, nil
@@ -270,8 +270,7 @@ func (db *DB) Age() time.Duration {
 
 // SetRules replaces the rules of a shared store, for all users. An empty text removes the rules.
 // The rules are in force from a single revision on. The error is a *schema.Error if the rules
-// cannot be used. It wraps ErrShape if the store is not
-// shared; use SetSchema then.
+// cannot be used. It wraps ErrShape if the store is not shared; use SetSchema then.
 func (db *DB) SetRules(ctx context.Context, text []byte) error {
 	if db.shared == nil {
 		return fmt.Errorf("the store does not keep the rules: %w", storage.ErrShape)
@@ -314,7 +313,7 @@ func (db *DB) SetRules(ctx context.Context, text []byte) error {
 	}
 }
 
-// rekeyed returns changes that set each collection again whose ids move to another field under
+// rekeyed returns changes that set each collection again if the ids move to another field under
 // the conventions o.
 func (s *Snapshot) rekeyed(o conventions) (changes []storage.Change) {
 	for _, c := range s.list {

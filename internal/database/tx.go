@@ -13,9 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Tx is a change of the database in preparation. A Tx sees its own writes. Nobody else
-// sees the writes before they are durable. A Tx is valid only in the function that was
-// given to Update.
+// A Tx is a change of the database in preparation. A Tx sees its own writes, and others see
+// them only when they are durable. A Tx is valid only in the function of the call of Update.
 //
 // Bodies are valid JSON without duplicate names, with the client's spelling of names: the
 // pointers of a FaultError lead into the body. Returned records are as stored.
@@ -75,7 +74,7 @@ func (tx *Tx) array(name string) (*collection, error) {
 	return c, nil
 }
 
-// set sets a record to a value that is in the order of the one that it replaces, see
+// set sets a record to a value. The fields of the value must be in the order of the old value, see
 // rawjson.Merge.
 func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	r, old := c.set(id, value)
@@ -116,13 +115,13 @@ const (
 )
 
 // Put writes a record or, if id is empty, a singular resource. The error wraps
-// ErrNotFound if there is none, or ErrShape if the body is not an object or has another
-// id; otherwise it is a *FaultError. The id of a record keeps its spelling. When fields
-// are merged, only what is sent is checked.
+// ErrNotFound if there is no such record or resource, or ErrShape if the body is not an
+// object or has another id; other errors are a *FaultError. The id of a record keeps its
+// spelling. When fields are merged, Put checks only the sent fields.
 //
 // A new record has the id, which becomes a number if the ids of the collection are
-// numbers. If id is empty, the record has the id of the body or, if that lacks one or the
-// collection's ids are readOnly, a new one.
+// numbers. If id is empty, the record has the id of the body, or a new id if the body has
+// no id or the collection's ids are readOnly.
 func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, error) {
 	if mode <= CreateWithDefaults {
 		return tx.create(mode, name, id, body)
@@ -130,7 +129,7 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 	return tx.modify(mode, name, id, body, nil)
 }
 
-// modify is Put for what there is. Then it removes the fields called unset.
+// modify is Put for an existing record or resource. Then it removes the fields called unset.
 func (tx *Tx) modify(mode Mode, name, id string, body jsontext.Value, unset []string) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
@@ -146,7 +145,7 @@ func (tx *Tx) modify(mode Mode, name, id string, body jsontext.Value, unset []st
 			return nil, err
 		}
 	}
-	var names []string // that are sent; nil: all are checked
+	var names []string // the sent fields; nil: all fields are checked
 	if mode != Replace {
 		names = rawjson.MemberNames(value)
 	}
@@ -243,7 +242,7 @@ func (tx *Tx) target(name, id string) (*Record, error) {
 }
 
 // validateAndSet replaces old by value if the fields called names keep the rules, or all fields
-// if names is nil. Setting the text that is stored already is not a change.
+// if names is nil. An equal value is not a change.
 func (tx *Tx) validateAndSet(
 	name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault,
 ) (*Record, error) {
@@ -280,8 +279,8 @@ func (tx *Tx) validateAndSet(
 	return tx.set(c, old.ID, value), nil
 }
 
-// stamp returns value, which replaces old, with the times that the service writes. All stamps of
-// a Tx have the same time.
+// stamp returns value, which replaces old, with the times of x-now. All stamps of a Tx have the
+// same time.
 func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 	now := func() time.Time {
 		if tx.time.IsZero() {
@@ -349,7 +348,7 @@ func valuesOf(records []*Record) []jsontext.Value {
 }
 
 // read returns the body without white space and escapes, with the schema's names of fields;
-// sent has the names that were sent as aliases.
+// sent has the aliases that the client used.
 func (tx *Tx) read(collection string, body jsontext.Value) (
 	value jsontext.Value, sent map[string]string, faults []schema.Fault, err error,
 ) {
@@ -361,7 +360,7 @@ func (tx *Tx) read(collection string, body jsontext.Value) (
 	return value, sent, faults, nil
 }
 
-// keepID returns value with the id of old, spelled as in old. A singular resource has none.
+// keepID returns value with the id of old, spelled as in old. A singular resource has no id.
 func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value, error) {
 	if old.ID == "" {
 		return value, nil
@@ -400,13 +399,13 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// A pending is a check for the end of the transaction, so that the order of its writes does
-// not matter: the references of a written element must exist, and a deleted record must not
-// be referred to.
+// A pending is a check at the end of the transaction, when the order of writes does not matter:
+// the references of a written element must exist, and there must be no restricted reference to a
+// deleted record.
 type pending struct {
 	element
-	gone      bool           // it was deleted
-	before    jsontext.Value // nil if there was none
+	gone      bool           // whether the element was deleted
+	before    jsontext.Value // nil for a new element
 	translate func(schema.Fault) schema.Fault
 }
 
@@ -415,13 +414,13 @@ func (tx *Tx) Translate(pointer func(string) string) {
 	tx.translate = func(f schema.Fault) schema.Fault { return moved(f, pointer(f.Pointer)) }
 }
 
-// below runs fn and moves the faults in what it writes below a pointer.
+// below is moving for faults that move below a pointer.
 func (tx *Tx) below(pointer string, fn func() error) error {
 	return tx.moving(func(p string) string { return pointer + p }, fn)
 }
 
-// moving runs fn and moves the faults in what it writes: those that it returns, and those that
-// the end of the Tx finds.
+// moving runs fn and moves the faults in the values of fn: the faults returned by fn, and the
+// faults found by the end of the Tx.
 func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
 	return tx.placing(func(f schema.Fault) schema.Fault { return moved(f, move(f.Pointer)) }, fn)
 }

@@ -11,26 +11,24 @@ import (
 	"pickup/internal/storage"
 )
 
-// Undo reverts the revision rev: it restores the values from before. An undo can be undone,
-// too, which is a redo. If rev is 0, Undo reverts the newest update that is neither an undo nor
-// undone. It returns the reverted revision and the changes. The updates of a commit to a shared
-// store are a single revision.
+// Undo restores the values from before the revision rev. An undo of an undo is a redo. If rev is
+// 0, Undo reverts the newest update that is neither an undo nor undone. It returns the reverted
+// revision and the changes. The updates of a commit to a shared store are a single revision.
 //
-// Undo can revert the latest external edits. It then leaves out values that have been restored
-// already. If only is not empty, Undo reverts only the elements in only, where the name of an
-// element without an id is the name of the collection.
+// Undo can revert the latest external edits, except for values that were restored already. If only
+// is not empty, Undo reverts only the elements in only, where the name of an element without an id
+// is the name of the collection.
 //
-// Undo does not validate the values, because the database had them before. The error is a
-// *ConflictError if nothing is left to undo, or if another change since rev is in the way:
-// the change has changed the same element; it has taken a unique value of a restored record;
-// it has made a record refer to a record that Undo would delete; or it has deleted a record to
-// which a restored record refers. The error wraps ErrGone if the values are not retained. It is
-// a *FaultError that wraps ErrShape, with a pointer into only, if the edit has not changed an
-// element in only, or if rev is not an edit.
+// Undo does not validate the old values. The error is a *ConflictError if nothing is left to undo,
+// or if another change since rev conflicts: a change of the same element, a unique value of a
+// restored record that another record has now, a new reference to a record that Undo would delete,
+// or a deleted record that a restored record refers to. The error wraps ErrGone if the values are
+// not retained. It is a *FaultError that wraps ErrShape, with a pointer into only, if the edit has
+// not changed an element in only, or if rev is not an edit.
 //
 // A restored record returns to its position. In a collection of more than maxEditSize bytes, the
 // record becomes the last. If an update has moved records, Undo restores the order of the
-// collection, unless the records were moved again, which is a conflict.
+// collection. If the records were moved again, there is a conflict.
 func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error) {
 	r, isEdit, err := tx.revisionToUndo(rev, only)
 	if err != nil {
@@ -83,9 +81,9 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	return r, changes, nil
 }
 
-// restoreFrom makes changes that lead to elements of an earlier state. Then it restores the order
-// of the collections for which reorder reports true. The argument created of reorder says whether
-// the changes have created records.
+// restoreFrom makes changes to elements as in an earlier state. Then it restores the order of the
+// collections for which reorder returns true. The argument created of reorder reports whether the
+// changes have created records.
 func (tx *Tx) restoreFrom(to *Snapshot, changes []Change, reorder func(c *collection, created bool) bool) {
 	was := maps.Clone(tx.snap.byName)
 	since := len(tx.changes)
@@ -110,8 +108,8 @@ func (tx *Tx) revisionToUndo(rev storage.Rev, only []Change) (r *Revision, isEdi
 	return r, false, err
 }
 
-// selectChanges returns the changes of an edit that are in only, or all changes if only is empty,
-// without the changes that are reverted already.
+// selectChanges returns the changes of an edit to the elements in only, or to all elements if only
+// is empty, without the changes already reverted.
 func (tx *Tx) selectChanges(e *retainedEdit, only []Change) (*Revision, error) {
 	r := &Revision{Rev: e.rev, Before: e.before, After: e.after}
 	name := func(ch Change) element {
@@ -152,7 +150,7 @@ func (h *history) undoable(rev storage.Rev) (*Revision, error) {
 		end -= len(updates)
 		for _, u := range updates {
 			if !undone[u.Rev] {
-				undone[u.Undoes] = true // an undo that is undone has no effect
+				undone[u.Undoes] = true // an undone undo has no effect
 			}
 		}
 		r := updates[0]
@@ -234,9 +232,9 @@ func sameOrder(a, b *collection) bool {
 	return true
 }
 
-// related returns the records that the rules relate to a changed record. For a restored record,
-// related returns the holders of the record's unique values and the records to which it refers.
-// For a deleted record, related returns the records that refer to it.
+// related returns the records related by the rules to a changed record. For a restored record,
+// related returns the holders of the record's unique values and the targets of the record's
+// references. For a deleted record, related returns the referring records.
 func (tx *Tx) related(ch Change) (related []element) {
 	if ch.ID == "" {
 		return nil

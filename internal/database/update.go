@@ -26,13 +26,13 @@ func WithRequest(ctx context.Context, id string) context.Context {
 
 // Update changes the database. It returns when the change is durable, visible and in the
 // history, with the first snapshot that has the change. The Rev of the snapshot is the
-// revision of the change. In a shared store, the snapshot also has other changes of that
+// revision of the change. In a shared store, the snapshot also has the other changes of the
 // revision.
 //
-// Calls that arrive during a commit wait and are then committed together. Each fn
-// sees the changes of earlier calls. If fn returns an error, Update changes nothing and
-// returns that error. Update may run fn several times, on different states, in another
-// goroutine: fn must only change its Tx and its results.
+// Calls during a commit wait and are then committed together. Each fn sees the changes of
+// earlier calls. If fn returns an error, Update changes nothing and returns the error.
+// Update may run fn several times, on different states, in another goroutine: fn must only
+// change its Tx and its results.
 //
 // The end of ctx only ends the wait: a commit that has started is finished.
 func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error) {
@@ -89,8 +89,8 @@ func (db *DB) leave(u *update) bool {
 	return i >= 0
 }
 
-// commitQueue commits the waiting updates as one group and wakes their callers. Updates
-// that have to wait for the next commit return to the queue. Then another caller may lead.
+// commitQueue commits the waiting updates as one group and wakes the callers. Updates that
+// must wait for the next commit return to the queue. Then another caller may lead.
 func (db *DB) commitQueue(ctx context.Context) {
 	db.awaitCallers()
 	db.mu.Lock()
@@ -125,11 +125,11 @@ func (db *DB) commitQueue(ctx context.Context) {
 	ran = true
 }
 
-// awaitCallers waits a moment for the callers of the last group, who may write again now.
-// Otherwise the callers of the last group, and callers who came during the commit, would be two
-// groups that take turns, and each update would take twice as many commits. awaitCallers waits
-// until the queue has as many updates as there were callers, but at most for half of the time of
-// the last commit, and not at all if the store is fast.
+// awaitCallers gives the callers of the last group a moment to write again. Otherwise the callers
+// of the last group, and the callers during the commit, would be two groups in turns, and each
+// update would take twice as many commits. awaitCallers waits until the queue has as many updates
+// as there were callers, but at most for half of the time of the last commit, and not at all if
+// the store is fast.
 func (db *DB) awaitCallers() {
 	runtime.Gosched()
 	most := min(db.took/2, 40*time.Millisecond) // the commit may have waited for somebody's edit
@@ -172,8 +172,8 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 }
 
 // commitOwn commits a group to a store that is not shared. It also asks the store if an update
-// succeeds without changes: the state that makes changes needless must have been the latest at
-// some moment since the group was formed.
+// succeeds without changes: the state seen by the update must have been the latest at some moment
+// since the group was formed.
 func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 	db.write.Lock()
 	defer db.write.Unlock()
