@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"pickup/filestore/document"
 	"pickup/internal/storage"
@@ -67,6 +68,33 @@ func TestSyncBeforeCut(t *testing.T) {
 		if got := text(t, path); got != next || strings.Join(steps, ", ") != "write, sync, truncate, sync" {
 			t.Errorf("%s: %v: %q", w.name, steps, got)
 		}
+	}
+}
+
+// TestUnknownAfterWrite cannot ask for the state of a file that it has just written in place. The
+// next look finds its own write there, and no edit.
+func TestUnknownAfterWrite(t *testing.T) {
+	path := home(t, sample)
+	o := inPlaceOnly()
+	written, failed := false, false
+	o.sys = newTap(o.sys, func(op, file string) error {
+		written = written || op == "truncate" && file == "db.json"
+		if written && !failed && op == "fstat" {
+			failed = true
+			return syscall.EIO
+		}
+		return nil
+	}).Calls
+	waited := time.Duration(0)
+	o.now = func() time.Time { return time.Now().Add(waited) }
+	s := start(t, path, o)
+	if _, err := s.Commit(t.Context(), s.rev, []storage.Change{set("2", "Ballet")}); err != nil || !failed {
+		t.Fatal(err, failed)
+	}
+	waited = time.Minute
+	rev := s.rev
+	if b, err := s.Load(t.Context()); err != nil || b.Rev != rev {
+		t.Errorf("after a write with revision %d the store has %d, %v", rev, b.Rev, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (f *File) writeInPlace(next Content) (err error) {
 	}
 	state, err := f.Sys.Identify(open, f.Real, sum)
 	if err != nil {
-		state = disk.State{Info: f.LastSeen.Info} // compared when the file is next looked at
+		state = disk.State{Info: f.LastSeen.Info, Sum: sum} // compared when the file is next looked at
 	}
 	f.SetSeen(state)
 	f.Content = next
