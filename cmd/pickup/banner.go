@@ -59,8 +59,8 @@ func (s *service) printBanner(ctx context.Context) error {
 		log(slog.LevelInfo, "serving", "version", versionText(), "file", s.file, "url", s.url())
 	}
 	if s.users.Generated {
-		log(slog.LevelWarn, "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own"+s.insteadOfPassword(),
-			"user", s.users.User, "password", s.users.Password)
+		text := "generated a password for this run; set PICKUP_PASSWORD (and PICKUP_USER) to use your own"
+		log(slog.LevelWarn, text+s.insteadOfPassword(), "user", s.users.User, "password", s.users.Password)
 	}
 	for _, n := range s.notices {
 		log(n.level, n.text)
@@ -159,7 +159,8 @@ func (s *service) addAccessNotices(add func(notice)) {
 		add(note("clients need the password of the user %s.", spell.Printable(s.users.User)))
 	}
 	if s.NoAuth != config.AuthNeeded && slices.Contains(s.CORSOrigin, "*") {
-		danger("every page that a browser on this machine opens can read and change the file (--cors-origin=* without credentials).")
+		danger("every page that a browser on this machine opens can read and change the file " +
+			"(--cors-origin=* without credentials).")
 	}
 	if s.NoAuth == config.AuthNeeded && !s.loopback && !s.Secure() {
 		add(warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
@@ -202,7 +203,8 @@ func (s *service) networkURLs() (all []string) {
 func (s *service) private() []string {
 	files := []string{s.file}
 	if filestore.IsFolder(s.file) {
-		files, _ = filepath.Glob(filepath.Join(wildcard.ReplaceAllString(s.file, `\$0`), "*.json")) // the pattern is valid
+		folder := wildcard.ReplaceAllString(s.file, `\$0`)
+		files, _ = filepath.Glob(filepath.Join(folder, "*.json")) // the pattern is valid
 	}
 	return append(files, s.own()...)
 }

@@ -86,7 +86,9 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 
 // check returns the findings in the database at path, ordered by place. unchecked says why
 // there are no rules to check.
-func (c *checkCommand) check(ctx context.Context, e *environment, path string) (found []lint.Finding, unchecked string, err error) {
+func (c *checkCommand) check(
+	ctx context.Context, e *environment, path string,
+) (found []lint.Finding, unchecked string, err error) {
 	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: true})
 	if err != nil {
 		return nil, "", err
@@ -125,7 +127,9 @@ func (c *checkCommand) check(ctx context.Context, e *environment, path string) (
 }
 
 // checkCluster is check for a database in a cluster.
-func (c *checkCommand) checkCluster(ctx context.Context, e *environment, url string) (found []lint.Finding, unchecked string, err error) {
+func (c *checkCommand) checkCluster(
+	ctx context.Context, e *environment, url string,
+) (found []lint.Finding, unchecked string, err error) {
 	db, store, err := openDatabase(ctx, e, url, c.ClusterAccess, c.IDConvention)
 	if err != nil {
 		if errors.Is(err, storage.ErrBroken) {

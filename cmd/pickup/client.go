@@ -84,7 +84,9 @@ func openOrAsk(ctx context.Context, e *environment, path string) (*filestore.Sto
 }
 
 // send is like do, but returns the body and the header of the response.
-func (c *client) send(ctx context.Context, method, path string, body []byte, header ...string) ([]byte, http.Header, error) {
+func (c *client) send(
+	ctx context.Context, method, path string, body []byte, header ...string,
+) ([]byte, http.Header, error) {
 	resp, err := c.do(ctx, method, path, body, header...)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +121,8 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
 		if u := req.URL.User; u != nil {
-			return nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, spell.Printable(u.Username()))
+			name := spell.Printable(u.Username())
+			return nil, fmt.Errorf("%s rejects the user %s or the password", c.server.Host, name)
 		}
 		return nil, fmt.Errorf("%s needs a password: set PICKUP_PASSWORD", c.server.Host)
 	}

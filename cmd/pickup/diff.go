@@ -34,7 +34,8 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 	path := config.FileArgument{File: c.File}.Path(e.Sources)
 	for _, name := range []string{path, c.A, c.B} {
 		if etcdstore.IsURL(name) {
-			return config.Usagef("diff compares files and commits, not databases in etcd (to make a file of one: pickup export)")
+			return config.Usagef("diff compares files and commits, not databases in etcd " +
+				"(to make a file of one: pickup export)")
 		}
 	}
 	changes, err := c.changes(ctx, path)
@@ -138,7 +139,9 @@ func readFolder(ctx context.Context, name, path string) (docs []*document.Docume
 }
 
 // readFile reads a file, or the file at path in a commit. before is the document of A.
-func (c *diffCommand) readFile(ctx context.Context, name, path string, before []*document.Document) ([]*document.Document, error) {
+func (c *diffCommand) readFile(
+	ctx context.Context, name, path string, before []*document.Document,
+) ([]*document.Document, error) {
 	text, err := readVersion(ctx, name, path)
 	if err != nil {
 		return nil, err
@@ -155,7 +158,8 @@ func readVersion(ctx context.Context, name, path string) ([]byte, error) {
 	if name == path {
 		return text, err
 	}
-	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	revision := name + "^{commit}"
+	_, notCommit := git(ctx, filepath.Dir(path), "rev-parse", "--verify", "--quiet", "--end-of-options", revision)
 	if err == nil && notCommit == nil {
 		return nil, fmt.Errorf("%s is a file and a commit: write ./%[1]s for the file, or %[1]s:./%[2]s for the commit",
 			name, filepath.Base(path))

@@ -46,7 +46,9 @@ func (c *exportCommand) run(ctx context.Context, e *environment) error {
 // write applies the differences to the file, and writes the schema next to the file, or to the
 // path in "$schema". In a folder, files without data in the cluster stay. idMember returns the
 // field with the ids of a collection.
-func (c *exportCommand) write(ctx context.Context, e *environment, b storage.Batch, idMember func(string) string) error {
+func (c *exportCommand) write(
+	ctx context.Context, e *environment, b storage.Batch, idMember func(string) string,
+) error {
 	if os.IsPathSeparator(c.File[len(c.File)-1]) {
 		if err := os.MkdirAll(c.File, 0o755); err != nil {
 			return err

@@ -63,13 +63,16 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, storage.ErrShape):
 		err = config.UsageError{Err: err}
 	case broken != nil && filepath.Ext(broken.File) == ".json5":
-		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)", err, shellFile(broken.File))
+		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)",
+			err, shellFile(broken.File))
 	}
 	return nil, err
 }
 
 // openRuled opens the database of the store of path with the declared schema.
-func openRuled(ctx context.Context, path string, store *filestore.Store, ids config.IDConvention) (*database.DB, error) {
+func openRuled(
+	ctx context.Context, path string, store *filestore.Store, ids config.IDConvention,
+) (*database.DB, error) {
 	rules, err := lint.LoadSchema(path, lint.Declared(store))
 	if err != nil {
 		return nil, err
@@ -184,7 +187,8 @@ func checkSource(file string) error {
 	switch {
 	case etcdstore.IsURL(file):
 		file = etcdstore.Redacted(file)
-		return config.Usagef("%s is not a file (to make a database in etcd: pickup import db.json %s)", file, shellWord(file))
+		return config.Usagef("%s is not a file (to make a database in etcd: pickup import db.json %s)",
+			file, shellWord(file))
 	case strings.HasPrefix(file, "http://"), strings.HasPrefix(file, "https://"):
 		return config.Usagef("%s is not a file: download it first, with curl -o db.json %s", file, shellWord(file))
 	case slices.Contains([]string{".js", ".cjs", ".mjs", ".ts"}, filepath.Ext(file)):

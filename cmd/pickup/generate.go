@@ -85,7 +85,8 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 	}
 	for _, n := range counts {
 		if ids := made[n.Collection]; len(ids) > 0 {
-			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", n.Collection, spell.Count(len(ids), "record"), ids[0], ids[len(ids)-1])
+			records := spell.Count(len(ids), "record")
+			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", n.Collection, records, ids[0], ids[len(ids)-1])
 		}
 	}
 	if err == nil {
@@ -100,18 +101,22 @@ func divide(counts []fake.Count) (parts [][]fake.Count) {
 	for _, c := range counts {
 		for c.N > 0 {
 			if room == 0 {
-				parts, room = append(parts, nil), maxInPart
+				parts = append(parts, nil)
+				room = maxInPart
 			}
 			n := min(c.N, room)
 			parts[len(parts)-1] = append(parts[len(parts)-1], fake.Count{Collection: c.Collection, N: n})
-			c.N, room = c.N-n, room-n
+			c.N -= n
+			room -= n
 		}
 	}
 	return parts
 }
 
 // write adds records to the file in one change.
-func (c *generateCommand) write(ctx context.Context, path string, store *filestore.Store, counts []fake.Count) (_ []fake.Count, made map[string][]string, err error) {
+func (c *generateCommand) write(
+	ctx context.Context, path string, store *filestore.Store, counts []fake.Count,
+) (_ []fake.Count, made map[string][]string, err error) {
 	db, err := openRuled(ctx, path, store, c.IDConvention)
 	if err != nil {
 		return nil, nil, err
@@ -128,7 +133,8 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 	}
 	for _, n := range counts {
 		if !slices.Contains(names, n.Collection) {
-			return nil, nil, config.Usagef("%s has no collection %q%s", path, n.Collection, spell.DidYouMean(n.Collection, "the collections", names))
+			hint := spell.DidYouMean(n.Collection, "the collections", names)
+			return nil, nil, config.Usagef("%s has no collection %q%s", path, n.Collection, hint)
 		}
 	}
 	_, err = db.Update(ctx, func(tx *database.Tx) error {
@@ -139,7 +145,9 @@ func (c *generateCommand) write(ctx context.Context, path string, store *filesto
 }
 
 // generate asks the server to add records, and adds the ids to made.
-func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string) error {
+func (c *client) generate(
+	ctx context.Context, counts []fake.Count, seed uint64, now time.Time, made map[string][]string,
+) error {
 	collections := make(map[string]int)
 	for _, n := range counts {
 		collections[n.Collection] = n.N
@@ -149,15 +157,19 @@ func (c *client) generate(ctx context.Context, counts []fake.Count, seed uint64,
 		return err
 	}
 	text, _, err = c.send(ctx, http.MethodPost, "/_/generate", text)
-	if e, ok := errors.AsType[*refusedError](err); ok && e.status == http.StatusUnprocessableEntity && len(e.Errors) > 0 {
-		return errors.New(e.Errors[0].Detail) // the sentence of the rule
+	refused, ok := errors.AsType[*refusedError](err)
+	if ok && refused.status == http.StatusUnprocessableEntity && len(refused.Errors) > 0 {
+		return errors.New(refused.Errors[0].Detail) // the sentence of the rule
 	}
-	var answer struct{ Made map[string][]string }
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
+	if err != nil {
+		return err
 	}
-	for name, ids := range answer.Made {
+	var response struct{ Made map[string][]string }
+	if err := json.Unmarshal(text, &response); err != nil {
+		return err
+	}
+	for name, ids := range response.Made {
 		made[name] = append(made[name], ids...)
 	}
-	return err
+	return nil
 }

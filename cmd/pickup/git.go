@@ -80,7 +80,10 @@ func indexLocked(ctx context.Context, path string) func() bool {
 	}
 	return func() bool {
 		info, noLock := os.Stat(lock)
-		return err == nil && noLock == nil && time.Since(info.ModTime()).Abs() < busyFor // the clock may have been set back
+		if err != nil || noLock != nil {
+			return false
+		}
+		return time.Since(info.ModTime()).Abs() < busyFor // the clock may have been set back
 	}
 }
 
@@ -120,8 +123,8 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 			}
 			fmt.Fprintf(e.stdout, ".gitattributes: added %s; commit it\n", line)
 		default:
-			fmt.Fprintf(e.stdout, ".gitattributes: keeping the merge driver %s of %s; to merge by record, replace it with: %s\n",
-				driver, at, line)
+			fmt.Fprintf(e.stdout, ".gitattributes: keeping the merge driver %s of %s; "+
+				"to merge by record, replace it with: %s\n", driver, at, line)
 		}
 	}
 	for _, setting := range [][2]string{
@@ -136,7 +139,8 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	if _, err := exec.LookPath("pickup"); err != nil && e.program() == "pickup" {
 		fmt.Fprintln(e.stdout, ".git/config: git runs pickup from the PATH, where it is not yet")
 	}
-	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n", path, e.program())
+	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n",
+		path, e.program())
 	return nil
 }
 

@@ -48,7 +48,8 @@ func (c *healthCommand) run(ctx context.Context, e *environment) error {
 	case !responds:
 		return fmt.Errorf("no server responds at %s (set --host and --port as for the server): %w", server, err)
 	case u.Scheme == "http" && refused.status == http.StatusBadRequest: // of net/http to a request without TLS
-		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, such as --tls-self-signed", server)
+		return fmt.Errorf("the server at %s uses HTTPS: give health the same TLS flags or variables, "+
+			"such as --tls-self-signed", server)
 	}
 	return fmt.Errorf("the server at %s is not ready: %w", server, err)
 }
@@ -90,9 +91,14 @@ func serverInContainer(ctx context.Context, e *environment) (*serveCommand, *env
 		dir, _ := os.Stat(p + "/cwd")
 		text, _ := os.ReadFile(p + "/cmdline") // arguments, each with a zero at the end
 		args := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
-		of := &environment{Sources: &config.Sources{Getenv: e.Getenv}, container: true, stdout: io.Discard, stderr: io.Discard}
 		if len(text) == 0 || !os.SameFile(program, exe) || !os.SameFile(here, dir) {
 			continue // another program, another server, or an ended server
+		}
+		of := &environment{
+			Sources:   &config.Sources{Getenv: e.Getenv},
+			container: true,
+			stdout:    io.Discard,
+			stderr:    io.Discard,
 		}
 		if command, err := parse(ctx, args[1:], of); err == nil {
 			if s, ok := command.(*serveCommand); ok {

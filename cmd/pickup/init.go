@@ -86,7 +86,8 @@ func (c *initCommand) create(ctx context.Context, e *environment, path string, c
 		file, _ := lint.SchemaPath(path, "")
 		fmt.Fprintf(e.stdout, "%s and %s exist already\n", path, file)
 	}
-	s := schemaCommand{FileArgument: config.FileArgument{File: path}, IDConvention: c.IDConvention, Link: true, keep: true}
+	s := schemaCommand{IDConvention: c.IDConvention, Link: true, keep: true}
+	s.File = path
 	err = s.run(ctx, e)
 	if errors.Is(err, storage.ErrInUse) { // the server may keep the file
 		s.Link = false

@@ -72,7 +72,8 @@ func listenError(host, address string, err error) error {
 			address)
 	case errors.Is(err, notAllowed):
 		_, port, _ := net.SplitHostPort(address)
-		return fmt.Errorf("cannot listen on port %s: %w; choose one from 1024 on, such as -p 3000", port, syscall.EACCES)
+		return fmt.Errorf("cannot listen on port %s: %w; choose one from 1024 on, such as -p 3000",
+			port, syscall.EACCES)
 	case errors.Is(err, noAddress):
 		return config.Usagef("--host: %s is not an address of this machine; use localhost, or 0.0.0.0 for all of them",
 			host)

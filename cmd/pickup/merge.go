@@ -71,7 +71,9 @@ func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []
 				text = []byte("[]\n")
 			}
 		}
-		if *docs[i], err = parseText(filestore.MemberOf(m.path), []string{"base", "ours", "theirs"}[i], text, m.base); err != nil {
+		side := []string{"base", "ours", "theirs"}[i]
+		*docs[i], err = parseText(filestore.MemberOf(m.path), side, text, m.base)
+		if err != nil {
 			return false, nil, err
 		}
 	}

@@ -66,7 +66,8 @@ func parse(ctx context.Context, args []string, e *environment) (command, error) 
 		return nil, err
 	}
 	commands := k.Model.Leaves(true)
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.ContainsFunc(commands, func(c *kong.Node) bool { return c.Name == args[0] }) {
+	isFirst := func(c *kong.Node) bool { return c.Name == args[0] }
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.ContainsFunc(commands, isFirst) {
 		if err := checkFileName(e, args[0], commands); err != nil {
 			return nil, err
 		}
@@ -138,7 +139,8 @@ func checkFileName(e *environment, word string, commands []*kong.Node) error {
 	if spell.Nearest(word, names) == "" {
 		hint += "; there is no folder " + word
 	}
-	return config.Usagef("unknown command %q%s (to create a file of that name: %s init %s)", word, hint, e.program(), shellWord(word))
+	return config.Usagef("unknown command %q%s (to create a file of that name: %s init %s)",
+		word, hint, e.program(), shellWord(word))
 }
 
 // help prints the help of a command or, without one, the first screen.

@@ -70,7 +70,8 @@ func (s *service) readRoutes(ctx context.Context) error {
 		return config.UsageError{Err: err}
 	}
 	if table := now.Load(); table != nil {
-		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", spell.Count(len(table.Lines()), "route"), file))
+		routes := spell.Count(len(table.Lines()), "route")
+		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", routes, file))
 	}
 	s.routes = now.Load
 	s.reloadables = append(s.reloadables, r)
@@ -82,7 +83,8 @@ func (s *service) readRules(ctx context.Context) error {
 	file := s.env.File
 	if s.NoAuth == config.NoAuthPublic && s.Simulate == "auto" {
 		if s.Delay.Max > 0 || file.RulesText() != "" {
-			s.notices = append(s.notices, warning("answers are not simulated, because anyone can reach the server; --simulate=on allows it."))
+			s.notices = append(s.notices, warning("answers are not simulated, because anyone can reach the server; "+
+				"--simulate=on allows it."))
 		}
 		return nil
 	}

@@ -50,8 +50,8 @@ func (m *merge) renumber(ctx context.Context) error {
 	if len(referrers) > 0 {
 		files := strings.Join(referrers, ", ")
 		for _, r := range added {
-			m.report("both added %s, and %s can refer to it: give one of the two another number, also in the references to it",
-				r, files)
+			m.report("both added %s, and %s can refer to it: "+
+				"give one of the two another number, also in the references to it", r, files)
 		}
 		return nil
 	}
@@ -72,7 +72,8 @@ func (m *merge) renumber(ctx context.Context) error {
 		return err
 	}
 	for _, r := range added {
-		m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], spell.Count(references[r], "reference"))
+		n := spell.Count(references[r], "reference")
+		m.report("both added %s; theirs is %s/%s now, with %s", r, r.collection, ids[r], n)
 	}
 	m.report("merge the result back into the other branch before you go on there, where the old numbers are in use")
 	return nil
@@ -219,8 +220,8 @@ func (m *merge) staleReferences(moved [2]map[string]string) (faults []string) {
 		}
 		m.rewrite(side, records(m.base), nil, func(from, to recordName) string {
 			if now := moved[1-i][rawjson.Pointer(to.collection, to.id)]; now != "" {
-				fault := fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s", from, names[i], to, names[1-i], now)
-				faults = append(faults, fault)
+				faults = append(faults, fmt.Sprintf("%s of %s refers to %s, which %s has changed, and %s",
+					from, names[i], to, names[1-i], now))
 			}
 			return ""
 		})

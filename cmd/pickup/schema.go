@@ -40,7 +40,8 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 		return c.runCluster(ctx, e, path)
 	}
 	if c.Rules != "" {
-		return config.Usagef("--rules is for a database in etcd: the rules of a file are in %s", strings.TrimSuffix(path, filepath.Ext(path))+".schema.json")
+		name := strings.TrimSuffix(path, filepath.Ext(path)) + ".schema.json"
+		return config.Usagef("--rules is for a database in etcd: the rules of a file are in %s", name)
 	}
 	// Without --link the file is only read, so a server may have it.
 	store, err := openFile(ctx, e, path, filestore.Options{MustExist: true, ReadOnly: !c.Link})
@@ -54,17 +55,20 @@ func (c *schemaCommand) run(ctx context.Context, e *environment) error {
 	return errors.Join(err, store.Close())
 }
 
-func (c *schemaCommand) write(ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot) error {
+func (c *schemaCommand) write(
+	ctx context.Context, e *environment, path string, store *filestore.Store, snap *database.Snapshot,
+) error {
 	file, err := lint.SchemaPath(path, lint.Declared(store))
 	if err != nil {
 		return config.Usagef("%s: %w", path, err)
 	}
 	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
 	case err == nil:
-		fmt.Fprintf(e.stdout, "%s: rules inferred from %s; writes are checked against them from now on, so edit them as needed\n", file, path)
+		fmt.Fprintf(e.stdout, "%s: rules inferred from %s; "+
+			"writes are checked against them from now on, so edit them as needed\n", file, path)
 	case errors.Is(err, fs.ErrNotExist):
-		return config.Usagef("%s: \"$schema\" names %s, in a directory that does not exist; to infer a schema from the records, remove \"$schema\" first",
-			path, file)
+		return config.Usagef("%s: \"$schema\" names %s, in a directory that does not exist; "+
+			"to infer a schema from the records, remove \"$schema\" first", path, file)
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	case !c.Link && !c.keep:
@@ -77,7 +81,8 @@ func (c *schemaCommand) write(ctx context.Context, e *environment, path string, 
 		fmt.Fprintln(e.stdout, "For completion in VS Code, add to json.schemas in its settings:")
 		for _, path := range paths {
 			ref := "./" + filepath.ToSlash(file) + "#/properties/" + filestore.MemberOf(path)
-			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", quote(filepath.ToSlash(path)), quote(ref))
+			match := quote(filepath.ToSlash(path))
+			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", match, quote(ref))
 		}
 		return nil
 	}

@@ -89,7 +89,14 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 	}
 	terminal := isTerminal(e.stderr)
 	logs := newLogs(e.stderr, terminal, hasColor(terminal, e.Getenv), &c.Settings)
-	s := &service{serveCommand: c, env: e, logs: logs, log: logs.log, file: e.database(c.FileArgument), metrics: server.NewMetrics()}
+	s := &service{
+		serveCommand: c,
+		env:          e,
+		logs:         logs,
+		log:          logs.log,
+		file:         e.database(c.FileArgument),
+		metrics:      server.NewMetrics(),
+	}
 	// By default, SIGHUP would end the program. Changed files are reloaded within a second
 	// anyway.
 	signal.Ignore(syscall.SIGHUP)
@@ -232,7 +239,8 @@ func (s *service) listen(context.Context) (err error) {
 
 func (s *service) openStore(ctx context.Context) (err error) {
 	if etcdstore.IsURL(s.file) {
-		s.cluster, err = connectCluster(ctx, s.env, s.file, s.ClusterAccess, etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log}, false)
+		o := etcdstore.Options{ReadOnly: s.ReadOnly, Log: s.log}
+		s.cluster, err = connectCluster(ctx, s.env, s.file, s.ClusterAccess, o, false)
 		return err
 	}
 	var text []byte
@@ -264,10 +272,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		s.notices = append(s.notices, warning("%s.", w))
 	}
 	if advice := mergeAdvice(ctx, s.file); advice != "" {
-		s.notices = append(s.notices, note("%s: %s: %s init --git %s", s.file, advice, s.env.program(), shellFile(s.file)))
+		command := s.env.program() + " init --git " + shellFile(s.file)
+		s.notices = append(s.notices, note("%s: %s: %s", s.file, advice, command))
 	}
 	if !s.ReadOnly && !s.Ephemeral && unignored(ctx, s.file) != "" {
-		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
+		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: "+
+			"add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
 	}
 	return nil
 }
@@ -279,7 +289,8 @@ func (s *service) fillFolder(ctx context.Context) error {
 	if s.file != given {
 		s.notices = append(s.notices, note("%s does not exist, so the files of %s are served.", given, s.file))
 	} else if s.inFolder {
-		s.notices = append(s.notices, note("db.json is a new database; to serve the other files of this folder: %s .", s.env.program()))
+		s.notices = append(s.notices, note("db.json is a new database; "+
+			"to serve the other files of this folder: %s .", s.env.program()))
 	}
 	b, err := s.store.Load(ctx)
 	rules, _ := lint.LoadSchema(s.file, "")

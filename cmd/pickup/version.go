@@ -26,6 +26,7 @@ func versionText() string {
 type versionCommand struct{}
 
 func (versionCommand) run(_ context.Context, e *environment) error {
-	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(e.stdout, "pickup %s %s %s/%s\n",
+		versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

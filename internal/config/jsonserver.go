@@ -20,7 +20,8 @@ func (u Unneeded) Notes() (all []string) {
 		all = append(all, "--watch is not needed: the file is always watched.")
 	}
 	if u.NoCORS {
-		all = append(all, "--no-cors is not needed: pages from other hosts are refused unless --cors-origin allows them.")
+		all = append(all, "--no-cors is not needed: "+
+			"pages from other hosts are refused unless --cors-origin allows them.")
 	}
 	if u.Snapshots != "" {
 		all = append(all, "--snapshots is not needed: PUT /_/snapshots/NAME keeps a state in memory.")

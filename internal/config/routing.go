@@ -109,9 +109,17 @@ func tomlRoutes(text []byte) (lines []rewrite.Line, fault *rewrite.Fault) {
 		switch tokens := rawjson.SplitPointer(pointer); {
 		case tokens[0] != "routes" || len(tokens) == 1:
 		case len(tokens) > 2 || value == nil || value.Kind != unstable.String:
-			fault = &rewrite.Fault{Offset: offset, Detail: `a route is a pattern and a target, both strings, such as "/api/*" = "/$1"`}
+			fault = &rewrite.Fault{
+				Offset: offset,
+				Detail: `a route is a pattern and a target, both strings, such as "/api/*" = "/$1"`,
+			}
 		default:
-			lines = append(lines, rewrite.Line{Pattern: tokens[1], PatternAt: offset, Target: string(value.Data), TargetAt: int(value.Raw.Offset)})
+			lines = append(lines, rewrite.Line{
+				Pattern:   tokens[1],
+				PatternAt: offset,
+				Target:    string(value.Data),
+				TargetAt:  int(value.Raw.Offset),
+			})
 		}
 	})
 	return lines, fault

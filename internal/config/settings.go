@@ -67,12 +67,14 @@ type Settings struct {
 func (s *Settings) Check() error {
 	for _, o := range s.CORSOrigin {
 		if !isOrigin(o) {
-			return Usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, with :port unless it is the default, such as https://app.example, or * for any", o)
+			return Usagef("--cors-origin: %q is not an origin as browsers send it: scheme://host, "+
+				"with :port unless it is the default, such as https://app.example, or * for any", o)
 		}
 	}
 	for _, name := range s.AllowHost {
 		if strings.Contains(name, "/") {
-			return Usagef("--allow-host: %q is not a host name: leave out the scheme and the path, as in app.example", name)
+			return Usagef("--allow-host: %q is not a host name: "+
+				"leave out the scheme and the path, as in app.example", name)
 		}
 	}
 	switch public := s.NoAuth == NoAuthPublic; {
@@ -131,7 +133,8 @@ func (i *Instant) UnmarshalText(text []byte) (err error) {
 			break
 		}
 	}
-	if year := i.UTC().Year(); err != nil || year < 1970 || year > 9998 { // the clock runs on, and JSON has no year 10000
+	year := i.UTC().Year()
+	if err != nil || year < 1970 || year > 9998 { // the clock runs on, and JSON has no year 10000
 		return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z or a date, from 1970 to 9998", text)
 	}
 	return nil

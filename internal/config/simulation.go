@@ -40,7 +40,9 @@ func (c *File) Rules(s *Settings) ([]*simulate.Stub, []lint.Finding) {
 	rules, errs := simulate.Parse(text, s.MaxDelay, s.NoAuth == AuthNeeded)
 	if len(errs) == 0 {
 		if n, size := simulate.Size(rules); n > simulate.MaxStubs || size > simulate.MaxBodies {
-			errs = []simulate.Error{{Detail: fmt.Sprintf("there can be %d rules with bodies of %d MiB together", simulate.MaxStubs, simulate.MaxBodies>>20)}}
+			detail := fmt.Sprintf("there can be %d rules with bodies of %d MiB together",
+				simulate.MaxStubs, simulate.MaxBodies>>20)
+			errs = []simulate.Error{{Detail: detail}}
 		}
 	}
 	var found []lint.Finding

@@ -80,7 +80,8 @@ func (s *Sources) CheckRanges(flags []*kong.Flag) error {
 		if source := s.Used[flag.Name]; source != "" {
 			name += ": " + source
 		}
-		if d, ok := flag.Target.Interface().(time.Duration); ok && d < 10*time.Millisecond && (d != 0 || flag.HasDefault) {
+		d, isTime := flag.Target.Interface().(time.Duration)
+		if isTime && d < 10*time.Millisecond && (d != 0 || flag.HasDefault) {
 			return Usagef("%s: %v is less than 10ms", name, d)
 		}
 		least, most := int64(0), int64(math.MaxInt64)

@@ -101,7 +101,8 @@ func summary(r *database.Revision) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		n := counts[name]
-		parts = append(parts, fmt.Sprintf("%s +%d ~%d -%d", spell.Printable(name), n[database.Created], n[database.Updated], n[database.Deleted]))
+		parts = append(parts, fmt.Sprintf("%s +%d ~%d -%d",
+			spell.Printable(name), n[database.Created], n[database.Updated], n[database.Deleted]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
 		parts = append(parts, spell.Printable(name)+" "+spell.Count(r.Counts[name], "change"))
@@ -178,6 +179,7 @@ func (w *Watcher) InSchema() (f Finding, n int) {
 // when the server ends.
 func (w *Watcher) LogLost() {
 	for _, e := range w.db.Edits() {
-		database.LogNames(w.log, "stopping: changes that an edit of "+w.file+" undid were not put back, and are lost", e.Time, e.Undone)
+		text := "stopping: changes that an edit of " + w.file + " undid were not put back, and are lost"
+		database.LogNames(w.log, text, e.Time, e.Undone)
 	}
 }
