@@ -170,7 +170,8 @@ func (g *generator) readSchemas() {
 	}
 
 	// Records may have fields that the schemas do not mention.
-	rules, known := g.doc, len(g.root.fields)
+	rules := g.doc
+	known := len(g.root.fields)
 	g.doc = rawjson.Compact(describe.InferSchema(snap))
 	inferred := &fieldModel{sample: g.root.sample}
 	g.read(inferred, rawjson.At(g.doc, rawjson.Pointer("properties", g.collection, "items")))

@@ -41,8 +41,12 @@ type fieldModel struct {
 
 func newModel(name, owner string, sample func() jsontext.Value) *fieldModel {
 	return &fieldModel{
-		name: name, hint: hintOf(name, owner), sample: sample,
-		minimum: math.Inf(-1), maximum: math.Inf(1), longest: math.MaxInt32,
+		name:    name,
+		hint:    hintOf(name, owner),
+		sample:  sample,
+		minimum: math.Inf(-1),
+		maximum: math.Inf(1),
+		longest: math.MaxInt32,
 	}
 }
 
@@ -70,7 +74,9 @@ func (m *fieldModel) items(g *generator) *fieldModel {
 }
 
 // allows reports whether the schemas name a type.
-func (m *fieldModel) allows(kind string) bool { return slices.Contains(m.types, kind) }
+func (m *fieldModel) allows(kind string) bool {
+	return slices.Contains(m.types, kind)
+}
 
 // open reads the schemas of m, and returns m.
 func (g *generator) open(m *fieldModel) *fieldModel {
@@ -141,7 +147,10 @@ func (m *fieldModel) describe(keyword string, v jsontext.Value) {
 	case "type":
 		m.types = []string{text}
 		if v.Kind() == '[' {
-			m.types = strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(string(v)))
+			m.types = nil
+			for name := range rawjson.Elements(v) {
+				m.types = append(m.types, textOf(name))
+			}
 		}
 	case "format":
 		m.format = text

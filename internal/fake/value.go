@@ -51,14 +51,16 @@ func (g *generator) object(m *fieldModel, level int) jsontext.Value {
 // value makes a value.
 func (g *generator) value(m *fieldModel, level int) jsontext.Value {
 	known := g.known(g.open(m), "")
-	switch {
-	case level > deepest+2:
+	if level > deepest+2 {
 		return jsontext.Value("null")
-	case isOneOf(known, m.enum) && g.IntN(5) > 0:
+	}
+	if isOneOf(known, m.enum) && g.IntN(5) > 0 {
 		return known
-	case known.Kind() == 'n' && m.enum == nil && (m.types == nil || m.allows("null")):
+	}
+	if known.Kind() == 'n' && m.enum == nil && (m.types == nil || m.allows("null")) {
 		return known
-	case len(m.enum) > 0:
+	}
+	if len(m.enum) > 0 {
 		return pick(g, m.enum)
 	}
 	switch kind := m.kind(known); kind {
@@ -123,7 +125,8 @@ func (g *generator) array(m *fieldModel, level int) jsontext.Value {
 	var list []jsontext.Value
 	for try := 0; len(list) < min(n, m.longest) && try < n+tries; try++ {
 		g.who = nil // each element is about another person
-		if v := g.value(m.items(g), level+1); !m.distinct || !isOneOf(v, list) {
+		v := g.value(m.items(g), level+1)
+		if !m.distinct || !isOneOf(v, list) {
 			list = append(list, v)
 		}
 	}
@@ -140,13 +143,18 @@ func (g *generator) number(m *fieldModel, integer bool) jsontext.Value {
 		unit /= 10
 	}
 	if integer {
-		unit, decimals = 1, 0
+		unit = 1
+		decimals = 0
 	}
 	if m.multiple > 0 && (!integer || m.multiple == math.Trunc(m.multiple)) {
-		unit, decimals = m.multiple, -1
+		unit = m.multiple
+		decimals = -1
 	}
-	at := func(k float64) jsontext.Value { return strconv.AppendFloat(nil, k*unit, 'f', decimals, 64) }
-	first, last := math.Floor(low/unit), math.Ceil(high/unit)
+	at := func(k float64) jsontext.Value {
+		return strconv.AppendFloat(nil, k*unit, 'f', decimals, 64)
+	}
+	first := math.Floor(low / unit)
+	last := math.Ceil(high / unit)
 	if float(at(first)) < low {
 		first++
 	}
@@ -158,9 +166,12 @@ func (g *generator) number(m *fieldModel, integer bool) jsontext.Value {
 
 // numberRange returns the bounds and the number of decimals of a number.
 func (g *generator) numberRange(m *fieldModel) (low, high float64, decimals int) {
-	high, decimals = 1000, 2
+	high = 1000
+	decimals = 2
 	fmt.Sscanf(g.fill(m.hint), "#%g %g %d", &low, &high, &decimals) // fails if the hint is not for numbers
-	if a, b := g.known(m, "0"), g.known(m, "0"); a != nil && b != nil {
+	a := g.known(m, "0")
+	b := g.known(m, "0")
+	if a != nil && b != nil {
 		low = min(float(a), float(b))
 		high = max(float(a), float(b))
 		_, fraction, _ := strings.Cut(string(a), ".")
@@ -208,7 +219,8 @@ func (g *generator) text(m *fieldModel) string {
 		return g.match(m.pattern)
 	}
 	s := g.words(1+m.shortest/2, false) // each word has at least two letters, with the space
-	return strings.ReplaceAll(s[:min(len(s), max(m.shortest, min(m.longest, 20)))], " ", "-")
+	most := max(m.shortest, min(m.longest, 20))
+	return strings.ReplaceAll(s[:min(len(s), most)], " ", "-")
 }
 
 // fits reports whether s has a valid length and matches the patterns.
@@ -226,7 +238,8 @@ func (g *generator) match(expression string) string {
 
 func (g *generator) matchSyntax(re *syntax.Regexp) string {
 	var b []byte
-	least, most := 1, 1
+	least := 1
+	most := 1
 	subs := re.Sub
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -238,13 +251,15 @@ func (g *generator) matchSyntax(re *syntax.Regexp) string {
 	case syntax.OpAlternate:
 		subs = []*syntax.Regexp{pick(g, subs)}
 	case syntax.OpStar:
-		least, most = 0, 3
+		least = 0
+		most = 3
 	case syntax.OpPlus:
 		most = 5
 	case syntax.OpQuest:
 		least = 0
 	case syntax.OpRepeat:
-		least, most = re.Min, re.Max
+		least = re.Min
+		most = re.Max
 		if most < 0 {
 			most = least + 4
 		}
@@ -291,7 +306,9 @@ func textOf(v jsontext.Value) string {
 	return text
 }
 
-func quote(s string) jsontext.Value { return rawjson.AppendQuote(nil, s) }
+func quote(s string) jsontext.Value {
+	return rawjson.AppendQuote(nil, s)
+}
 
 // pick returns a random item of list, or the zero value if list is empty.
 func pick[T any](g *generator, list []T) (item T) {

@@ -49,9 +49,10 @@ func hintOf(name, owner string) string {
 	isPerson := func(w string) bool { return slices.Contains(people, w) }
 	for _, hint := range hints {
 		names, form, _ := strings.Cut(hint, " = ")
-		if !slices.ContainsFunc(strings.Fields(names), func(w string) bool {
+		isMeant := func(w string) bool {
 			return w == "-"+last || w == joined || w == name || slices.Contains(words, w)
-		}) {
+		}
+		if !slices.ContainsFunc(strings.Fields(names), isMeant) {
 			continue
 		}
 		if last == "name" && form == "{Words}" && (isPerson(owner) || slices.ContainsFunc(words, isPerson)) {
@@ -93,14 +94,19 @@ func (g *generator) fill(text string) string {
 
 // somebody returns a person and a city, by placeholder.
 func (g *generator) somebody() map[string]string {
-	first, last := pick(g, firstNames), pick(g, lastNames)
+	first := pick(g, firstNames)
+	last := pick(g, lastNames)
 	city := strings.Split(pick(g, cities), "|")
 	digits := strconv.Itoa(100 + g.IntN(900))
 	return map[string]string{
-		"{First}": first, "{first}": strings.ToLower(first),
-		"{Last}": last, "{last}": strings.ToLower(last),
-		"{City}": city[0], "{Country}": city[1],
-		"{lat}": city[2] + digits, "{lon}": city[3] + digits,
+		"{First}":   first,
+		"{first}":   strings.ToLower(first),
+		"{Last}":    last,
+		"{last}":    strings.ToLower(last),
+		"{City}":    city[0],
+		"{Country}": city[1],
+		"{lat}":     city[2] + digits,
+		"{lon}":     city[3] + digits,
 	}
 }
 
@@ -118,7 +124,8 @@ func (g *generator) time(m *fieldModel) string {
 	from, layout := parseTime(g.known(m, `"`))
 	to, other := parseTime(g.known(m, `"`))
 	if layout == "" || other == "" {
-		first, last := -30, 30
+		first := -30
+		last := 30
 		n, _ := fmt.Sscanf(m.hint, "@%d %d", &first, &last)
 		layout = layouts[m.format]
 		if layout == "" && n == 2 && m.formatHint == "" {
@@ -127,13 +134,15 @@ func (g *generator) time(m *fieldModel) string {
 				layout = time.DateOnly
 			}
 		}
-		from, to = g.now.AddDate(0, 0, first), g.now.AddDate(0, 0, last)
+		from = g.now.AddDate(0, 0, first)
+		to = g.now.AddDate(0, 0, last)
 	}
 	if to.Before(from) {
 		from, to = to, from
 	}
 	const step = 5 * time.Minute
-	return from.Add(time.Duration(g.Int64N(int64(to.Sub(from)/step)+1)) * step).Format(layout)
+	steps := int64(to.Sub(from) / step)
+	return from.Add(time.Duration(g.Int64N(steps+1)) * step).Format(layout)
 }
 
 // parseTime parses a string as a time. It returns an empty layout for other strings.

@@ -84,13 +84,14 @@ func (m *Map[V]) Copy() *Map[V] {
 	defer copying.Unlock()
 	n := *m
 	n.later = m.later.Copy()
-	n.slots.owner, m.slots.owner = new(owner), new(owner)
+	n.slots.owner = new(owner)
+	m.slots.owner = new(owner)
 	return &n
 }
 
 // Len returns the number of values.
 func (m *Map[V]) Len() int {
-	return m.slots.len()
+	return m.slots.root.len()
 }
 
 // Next returns the slot of the next new key.
@@ -101,10 +102,10 @@ func (m *Map[V]) Next() int {
 // Slot returns the slot of a key, and whether m has the key.
 func (m *Map[V]) Slot(key string) (slot int, ok bool) {
 	slot, ok = m.later.Get(key)
-	if ok {
-		return slot, slot != gone
+	if !ok {
+		return m.loaded(key)
 	}
-	return m.loaded(key)
+	return slot, slot != gone
 }
 
 // loaded returns the slot of a key in first.
@@ -118,10 +119,11 @@ func (m *Map[V]) loaded(key string) (slot int, ok bool) {
 
 // Get returns the value of a key, and whether m has the key.
 func (m *Map[V]) Get(key string) (v V, ok bool) {
-	if slot, ok := m.Slot(key); ok {
-		return m.slots.get(slot)
+	slot, ok := m.Slot(key)
+	if !ok {
+		return v, false
 	}
-	return v, false
+	return m.slots.get(slot)
 }
 
 // At returns the value in a slot, and whether the slot has a value.
@@ -168,18 +170,20 @@ func (m *Map[V]) Delete(key string) {
 
 // compact frees the deleted keys of first.
 func (m *Map[V]) compact() {
-	first, later := make([]entry, 0, m.Len()), new(btree.Map[string, int])
+	first := make([]entry, 0, m.Len())
 	for _, e := range m.first {
 		if _, ok := m.slots.get(e.slot); ok { // slots are not reused
 			first = append(first, e)
 		}
 	}
+	later := new(btree.Map[string, int])
 	for key, slot := range m.later.Scan {
 		if slot != gone {
 			later.Load(key, slot)
 		}
 	}
-	m.first, m.later = first, later
+	m.first = first
+	m.later = later
 }
 
 // All iterates over the slots and values in order.
@@ -197,8 +201,8 @@ func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]]
 		if large {
 			level = 1
 		}
-		if t := &m.slots; t.root != nil {
-			t.root.blocks(t.level, level, yield)
+		if m.slots.root != nil {
+			m.slots.root.blocks(m.slots.level, level, yield)
 		}
 	}
 }
@@ -206,7 +210,8 @@ func (m *Map[V]) Blocks(large bool) iter.Seq2[*atomic.Pointer[any], iter.Seq[V]]
 // From iterates over the values in order, starting at a slot.
 func (m *Map[V]) From(slot int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
-		if t := &m.slots; t.root != nil && slot < t.next {
+		t := &m.slots
+		if t.root != nil && slot < t.next {
 			t.root.walk(t.level, 0, max(slot, 0), 1, yield)
 		}
 	}
@@ -215,7 +220,8 @@ func (m *Map[V]) From(slot int) iter.Seq2[int, V] {
 // Before iterates backwards over the values before a slot.
 func (m *Map[V]) Before(slot int) iter.Seq2[int, V] {
 	return func(yield func(int, V) bool) {
-		if t := &m.slots; t.root != nil && slot > 0 {
+		t := &m.slots
+		if t.root != nil && slot > 0 {
 			t.root.walk(t.level, 0, min(slot, t.next)-1, -1, yield)
 		}
 	}

@@ -36,7 +36,8 @@ const (
 
 // load fills an empty tree with n values, starting in slot 0.
 func (t *tree[V]) load(n int, values iter.Seq[V]) {
-	t.owner, t.next = new(owner), n
+	t.owner = new(owner)
+	t.next = n
 	var row []*node[V]
 	var leaf *node[V]
 	for v := range values {
@@ -66,11 +67,12 @@ func (t *tree[V]) load(n int, values iter.Seq[V]) {
 	}
 }
 
-func (t *tree[V]) len() int {
-	if t.root == nil {
+// len returns the number of values below a node, which may be nil.
+func (n *node[V]) len() int {
+	if n == nil {
 		return 0
 	}
-	return t.root.count
+	return n.count
 }
 
 // index returns the index of the child, or value, for slot in a node of level.
@@ -82,25 +84,26 @@ func (t *tree[V]) get(slot int) (v V, ok bool) {
 	if slot < 0 || slot >= t.next {
 		return v, false
 	}
+
 	n := t.root
 	for level := t.level; level > 0 && n != nil; level-- {
 		n = n.kids[index(slot, level)] // not nil for slots below next
 	}
-	if i := index(slot, 0); n != nil && n.has&(1<<i) != 0 {
+	i := index(slot, 0)
+	if n != nil && n.has&(1<<i) != 0 {
 		return n.vals[i], true
 	}
 	return v, false
 }
 
-// nth returns the slot of the value with the index n, which is less than len.
+// nth returns the slot of the value after the given number of values. There must be such a value.
 func (t *tree[V]) nth(before int) (slot int) {
 	n := t.root
 	for level := t.level; level > 0; level-- {
 		i := 0
-		for ; n.kids[i] == nil || n.kids[i].count <= before; i++ {
-			if n.kids[i] != nil {
-				before -= n.kids[i].count
-			}
+		for n.kids[i].len() <= before {
+			before -= n.kids[i].len()
+			i++
 		}
 		slot = (slot + i) << step
 		n = n.kids[i]
@@ -132,24 +135,26 @@ func (n *node[V]) own(o *owner) *node[V] {
 		n.memo.Store(nil)
 		return n
 	}
-	return &node[V]{owner: o, count: n.count, kids: slices.Clone(n.kids), has: n.has, vals: slices.Clone(n.vals)}
+	return &node[V]{
+		owner: o,
+		count: n.count,
+		kids:  slices.Clone(n.kids),
+		has:   n.has,
+		vals:  slices.Clone(n.vals),
+	}
 }
 
 func (n *node[V]) set(o *owner, level, slot int, v V) *node[V] {
 	n = n.own(o)
 	i := index(slot, level)
 	if level == 0 {
-		if i >= len(n.vals) {
-			n.vals = append(n.vals, make([]V, i+1-len(n.vals))...)
-		}
+		n.vals = grown(n.vals, i+1)
 		n.vals[i] = v
 		n.has |= 1 << i
 		n.count = bits.OnesCount32(n.has)
 		return n
 	}
-	if i >= len(n.kids) {
-		n.kids = append(n.kids, make([]*node[V], i+1-len(n.kids))...)
-	}
+	n.kids = grown(n.kids, i+1)
 	kid := n.kids[i]
 	if kid == nil {
 		kid = &node[V]{owner: o}
@@ -158,6 +163,14 @@ func (n *node[V]) set(o *owner, level, slot int, v V) *node[V] {
 	n.kids[i] = kid.set(o, level-1, slot, v)
 	n.count += n.kids[i].count
 	return n
+}
+
+// grown returns list with zero values appended up to the length n, if it is shorter.
+func grown[E any](list []E, n int) []E {
+	if n <= len(list) {
+		return list
+	}
+	return append(list, make([]E, n-len(list))...)
 }
 
 // delete removes the value in a slot, which must have a value. It returns nil for an empty node.
@@ -188,11 +201,14 @@ func (n *node[V]) walk(level, start, from, by int, yield func(slot int, v V) boo
 		i = min(i, end-1)
 	}
 	for ; 0 <= i && i < end; i += by {
-		if level > 0 {
-			if kid := n.kids[i]; kid != nil && !kid.walk(level-1, start+i*size, from, by, yield) {
+		if level == 0 {
+			if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
 				return false
 			}
-		} else if n.has&(1<<i) != 0 && !yield(start+i, n.vals[i]) {
+			continue
+		}
+		kid := n.kids[i]
+		if kid != nil && !kid.walk(level-1, start+i*size, from, by, yield) {
 			return false
 		}
 	}
