@@ -92,8 +92,8 @@ func (c *client) send(
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	return answer, resp.Header, err
+	text, err := io.ReadAll(resp.Body)
+	return text, resp.Header, err
 }
 
 // do sends a request with a body of JSON; nil is no body. header lists names and values in

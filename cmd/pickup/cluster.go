@@ -75,7 +75,7 @@ func clusterError(err error, url string) error {
 	case errors.Is(err, storage.ErrShape):
 		return config.UsageError{Err: err}
 	case errors.As(err, &away):
-		return fmt.Errorf("%s does not answer: %w", url, away.Err)
+		return fmt.Errorf("%s does not respond: %w", url, away.Err)
 	}
 	return err
 }

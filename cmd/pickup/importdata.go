@@ -37,7 +37,7 @@ type importCommand struct {
 	Target  string   `arg:"" optional:"" help:"The JSON file to import into ($PICKUP_DB; db.json), or where to put a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family."`
 	Replace bool     `help:"Replace records that are there with the same id. In etcd: make an existing database equal to the file, in one step."`
 	Only    []string `placeholder:"NAMES" help:"Import these collections and objects only, as in posts,comments."`
-	Base    string   `placeholder:"URL" help:"Of a HAR file, import the answers of this API, as in https://api.example.com/v1 (the one with most answers)."`
+	Base    string   `placeholder:"URL" help:"Of a HAR file, import the responses of this API, as in https://api.example.com/v1 (the one with most responses)."`
 	DryRun  bool     `help:"Say what would be imported, and import nothing."`
 	config.Answers
 	config.ClusterAccess
@@ -354,11 +354,11 @@ func (m *dataImport) sendParts(
 			}
 			header = append(header, "If-Match", tag)
 		}
-		answer, err := m.post(ctx, server, p, false, header...)
+		stored, err := m.post(ctx, server, p, false, header...)
 		if err != nil {
 			return false, err
 		}
-		m.revisions = append(m.revisions, "revision "+answer.Get("Pickup-Revision"))
+		m.revisions = append(m.revisions, "revision "+stored.Get("Pickup-Revision"))
 		p.Done()
 	}
 	return true, nil
@@ -368,10 +368,10 @@ func (m *dataImport) sendParts(
 func (m *dataImport) post(
 	ctx context.Context, server *client, p *source.Part, trial bool, header ...string,
 ) (http.Header, error) {
-	_, answer, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), header...)
+	_, response, err := server.send(ctx, http.MethodPost, "/_/transaction", p.Transaction(trial), header...)
 	refused, ok := errors.AsType[*refusedError](err)
 	if !ok {
-		return answer, err
+		return response, err
 	}
 	for _, f := range refused.Errors {
 		i, inside := p.Find(trial, f.Pointer)

@@ -70,7 +70,7 @@ type service struct {
 	cluster     *etcdstore.Store // nil for a file
 	db          *database.DB
 	reloadables []*reload.Files    // certificate, users, routes and rules if there are any, the schema
-	simulated   *server.Simulation // nil if answers are not simulated
+	simulated   *server.Simulation // nil if responses are not simulated
 	checks      []server.Check
 	watcher     *lint.Watcher
 	schema      *lint.Schema // nil for a database in a cluster

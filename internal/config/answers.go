@@ -10,9 +10,9 @@ import (
 // Answers is the form of lists and records. In a configuration file, Answers is the table
 // answer.
 type Answers struct {
-	List   string `name:"answer-list" variable:"PICKUP_ANSWER_LIST" placeholder:"NAME" help:"Answer a list as this field of an object, such as data."`
+	List   string `name:"answer-list" variable:"PICKUP_ANSWER_LIST" placeholder:"NAME" help:"Send a list as this field of an object, such as data."`
 	Total  string `name:"answer-total" variable:"PICKUP_ANSWER_TOTAL" placeholder:"PATH" help:"With --answer-list: have the number of all records here, such as meta.total."`
-	Record string `name:"answer-record" variable:"PICKUP_ANSWER_RECORD" placeholder:"NAME" help:"Answer a record as this field of an object, and take bodies in it, too."`
+	Record string `name:"answer-record" variable:"PICKUP_ANSWER_RECORD" placeholder:"NAME" help:"Send a record as this field of an object, and accept bodies in this form, too."`
 }
 
 var fieldPath = regexp.MustCompile(`^([\w$@-]+(\.[\w$@-]+)*)?$`)

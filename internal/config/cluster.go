@@ -19,7 +19,7 @@ type ClusterAccess struct {
 // ClusterReads selects the state for reads of a database in etcd.
 type ClusterReads struct {
 	Reads    string        `group:"cluster" enum:"local,latest" default:"local" variable:"PICKUP_READS" placeholder:"local|latest" help:"State that a read without Pickup-Revision shows: this server's, or the cluster's latest (${default})."`
-	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not answered for this time, such as 30s."`
+	MaxStale time.Duration `group:"cluster" variable:"PICKUP_MAX_STALE" placeholder:"TIME" help:"Refuse reads if etcd has not responded for this time, such as 30s."`
 }
 
 // Check returns an error if the files cannot be used.

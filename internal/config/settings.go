@@ -51,7 +51,7 @@ type Settings struct {
 	AccessLog     string   `group:"logs" enum:"on,off" default:"on" variable:"PICKUP_ACCESS_LOG" placeholder:"on|off" help:"Log each request (${default})."`
 	LogLevel      string   `group:"logs" enum:"debug,info,warn,error" default:"info" variable:"PICKUP_LOG_LEVEL" placeholder:"LEVEL" help:"Log this level and above: debug, info, warn or error (${default})."`
 	LogFormat     string   `group:"logs" enum:"auto,short,text,json" default:"auto" variable:"PICKUP_LOG_FORMAT" placeholder:"FORMAT" help:"Log as short lines, text (logfmt), json, or auto: short on a terminal and on loopback addresses, otherwise JSON (${default})."`
-	NoCompression bool     `group:"paths" aliases:"no-gzip,ng,noGzip" variable:"PICKUP_NO_COMPRESSION" help:"Do not compress answers."`
+	NoCompression bool     `group:"paths" aliases:"no-gzip,ng,noGzip" variable:"PICKUP_NO_COMPRESSION" help:"Do not compress responses."`
 	NoPage        bool     `group:"paths" variable:"PICKUP_NO_PAGE" help:"Serve no page at /_/, only the API."`
 	Quiet         bool     `group:"logs" short:"q" variable:"PICKUP_QUIET" help:"Print warnings and errors only."`
 	ClusterAccess
@@ -116,8 +116,8 @@ func (c IDConvention) Options(rules *schema.Schema) database.Options {
 // Repetition is the settings for the same results after each start, for screenshots and
 // recorded tests.
 type Repetition struct {
-	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated answers, the same at each start."`
-	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each start, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
+	Seed *uint64 `variable:"PICKUP_SEED" placeholder:"N" help:"Make new ids, and the randomness of simulated responses, the same at each startup."`
+	Now  Instant `variable:"PICKUP_NOW" placeholder:"TIME" help:"Set the clock to this time at each startup, such as 2026-01-31T12:00:00Z: for x-now, UUIDs and the history."`
 }
 
 // An Instant is a time in the form of RFC 3339, or a date. The zero value means no time.

@@ -14,10 +14,10 @@ import (
 	"pickup/server/simulate"
 )
 
-// Simulation is the settings of simulated answers.
+// Simulation is the settings of simulated responses.
 type Simulation struct {
-	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed answers (on, but off with --no-auth=public)."`
-	Delay    simulate.Range `short:"d" variable:"PICKUP_DELAY" placeholder:"MS" help:"Answer after this many milliseconds, such as 500, or after a time in a range, such as 200-800."`
+	Simulate string         `enum:"auto,on,off" default:"auto" variable:"PICKUP_SIMULATE" placeholder:"on|off" help:"Let requests and rules ask for slow, failing and fixed responses (on, but off with --no-auth=public)."`
+	Delay    simulate.Range `short:"d" variable:"PICKUP_DELAY" placeholder:"MS" help:"Respond after this many milliseconds, such as 500, or after a time in a range, such as 200-800."`
 	MaxDelay time.Duration  `default:"60s" variable:"PICKUP_MAX_DELAY" placeholder:"TIME" help:"Longest delay or hold (${default}). Longer ones are refused with 400."`
 }
 

@@ -20,7 +20,7 @@ import (
 type Transport struct {
 	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
 	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
-	TLSSelfSigned bool   `name:"tls-self-signed" xor:"certificate" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each start ($PICKUP_TLS_SELF_SIGNED)."`
+	TLSSelfSigned bool   `name:"tls-self-signed" xor:"certificate" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each startup ($PICKUP_TLS_SELF_SIGNED)."`
 }
 
 // Secure reports whether the service uses HTTPS.
