@@ -19,7 +19,9 @@ type commentMap map[anchor][]string
 // anchors returns the owners of comments in a gap of the list: trail for comments on the line of
 // the item before, lead for comments before the next item.
 func (l *list) anchors(i int) (trail, lead anchor) {
-	return anchor{l.key(i - 1), true}, anchor{l.key(i), false}
+	trail = anchor{l.key(i - 1), true}
+	lead = anchor{l.key(i), false}
+	return trail, lead
 }
 
 // owned returns the comments between the items of a list.
@@ -62,8 +64,8 @@ func (c commentMap) count() map[string]int {
 
 // hasNew reports whether the item has a comment that is not known.
 func (c commentMap) hasNew(name string, known map[string]int) bool {
-	return slices.ContainsFunc(slices.Concat(c[anchor{name, false}], c[anchor{name, true}]),
-		func(text string) bool { return known[text] == 0 })
+	isNew := func(text string) bool { return known[text] == 0 }
+	return slices.ContainsFunc(c[anchor{name, false}], isNew) || slices.ContainsFunc(c[anchor{name, true}], isNew)
 }
 
 // mergeComments merges the comments of an item. If both sides changed a comment, the result has

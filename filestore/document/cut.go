@@ -9,7 +9,12 @@ import (
 
 // parse is ParseMember without an explanation of errors: it returns nil if data is not valid.
 func parse(only string, data []byte, idMember func(collection string) string, before *Document) *Document {
-	d := &Document{idMember: idMember, only: only, length: int64(len(data)), most: int64(len(data))}
+	d := &Document{
+		idMember: idMember,
+		only:     only,
+		length:   int64(len(data)),
+		most:     int64(len(data)),
+	}
 	// Most files are plain JSON, which needs no blanked copy.
 	c := newParser(data, data)
 	c.editOf(before)

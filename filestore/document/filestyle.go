@@ -20,11 +20,13 @@ func styleOf(d *Document, data []byte) style {
 // unitOf returns the indentation of the first member, or of the first record or
 // comment that has one.
 func unitOf(d *Document) (unit string) {
-	if scan := scanGap(d.tail); len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
+	scan := scanGap(d.tail)
+	if len(d.members) == 0 && scan.comments > 0 && scan.breaks > 0 {
 		return indentation(d.tail[:scan.end])
 	}
 	for _, m := range d.members {
-		if gap := withoutComments(m.gap); unit == "" && breaks(gap) > 0 {
+		gap := withoutComments(m.gap)
+		if unit == "" && breaks(gap) > 0 {
 			unit = indentation(gap)
 		}
 	}

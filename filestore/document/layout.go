@@ -180,7 +180,11 @@ func (s style) model(open byte) *list {
 	}
 	label := []byte(`""` + s.colon)
 	next = concat([]byte(","), next)
-	return &list{open: open, items: []item{{gap: first, label: label}, {gap: next, label: label}}, tail: end}
+	items := []item{
+		{gap: first, label: label},
+		{gap: next, label: label},
+	}
+	return &list{open: open, items: items, tail: end}
 }
 
 // examples returns at most maxExamples values to imitate, the nearest first.

@@ -183,7 +183,8 @@ func (l *locator) placeElements(a *array, targets []target) {
 				break
 			}
 			place.Inside = ""
-			if parts := strings.SplitN(l.pointers[t.i], "/", 4); len(parts) == 4 {
+			parts := strings.SplitN(l.pointers[t.i], "/", 4)
+			if len(parts) == 4 {
 				place.Inside = "/" + parts[3]
 			}
 			l.places[t.i] = place

@@ -12,7 +12,11 @@ import (
 // differ. size is the length of a marker. Each choice of sides parses, because a conflict
 // ends where both texts are between the same items.
 func (m *Merged) Marked(size int) []byte {
-	t := &markedText{size: size, nl: m.Ours.style.nl, whole: make(map[string]bool)}
+	t := &markedText{
+		size:  size,
+		nl:    m.Ours.style.nl,
+		whole: make(map[string]bool),
+	}
 	for _, c := range m.Conflicts {
 		t.whole[rawjson.Pointer(c.Path...)] = len(c.Path) == 2
 	}

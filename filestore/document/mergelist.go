@@ -31,7 +31,11 @@ func (m *merger) mergeLists(path []string, base, ours, theirs *list, s style) []
 	l.known = l.comments.base.count()
 	s = s.in(l.kept)
 
-	result := &list{open: l.kept.open, items: slices.Clone(l.kept.items), tail: l.kept.tail}
+	result := &list{
+		open:  l.kept.open,
+		items: slices.Clone(l.kept.items),
+		tail:  l.kept.tail,
+	}
 	l.mergeGaps(result)
 	deleted := l.mergeItems(result, s)
 	l.insertAdded(result, s)

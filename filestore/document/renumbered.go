@@ -54,7 +54,8 @@ func movedIDs(idMember string, base, now *list) map[string]string {
 		old := fieldsOf(it.value, idMember)
 		best := mostAlike(old, it.key, having, now)
 		kept := fieldsOf(is.value, idMember)
-		replaced := len(old) > 2 && !slices.ContainsFunc(old, func(f string) bool { return slices.Contains(kept, f) })
+		isKept := func(f string) bool { return slices.Contains(kept, f) }
+		replaced := len(old) > 2 && !slices.ContainsFunc(old, isKept)
 		if best != it.key || replaced { // it was deleted, and a new record has the id
 			ids[it.key] = best
 		}

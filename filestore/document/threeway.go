@@ -115,10 +115,10 @@ func (m *merger) mergeDocuments() (*Document, error) {
 	s := ours.style
 	s.elsewhere = func(yield func(*list, bool) bool) {} // both sides show how lists are laid out
 	text := m.mergeLists(nil, base.memberList(), ours.memberList(), theirs.memberList(), s)
-	text = concat(
-		m.around(nil, "above the database", base.head, ours.head, theirs.head),
-		text[1:len(text)-1], // without braces
-		m.around(nil, "below the database", base.foot, ours.foot, theirs.foot))
+	text = text[1 : len(text)-1] // without braces
+	head := m.around(nil, "above the database", base.head, ours.head, theirs.head)
+	foot := m.around(nil, "below the database", base.foot, ours.foot, theirs.foot)
+	text = concat(head, text, foot)
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 	}

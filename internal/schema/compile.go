@@ -112,8 +112,8 @@ func (c *compilation) explain(err error) error {
 			return c.broken(at, "%q is not a supported draft of JSON Schema; use %s",
 				rawjson.Shorten(ref), jsonschema.Draft2020)
 		}
-		return c.broken(at, "%q refers to another file; only references within this file are supported, such as #/$defs/name",
-			rawjson.Shorten(ref))
+		return c.broken(at, "%q refers to another file; "+
+			"only references within this file are supported, such as #/$defs/name", rawjson.Shorten(ref))
 	case *jsonschema.JSONPointerNotFoundError:
 		return c.badReference(e.URL, "%q refers to nothing: the file has no such value")
 	case *jsonschema.AnchorNotFoundError:

@@ -61,11 +61,7 @@ func limited(s string) json.Number {
 
 // plainKey returns the rawjson.Identity of a value of a schema.
 func plainKey(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "" // never: the value came from JSON
-	}
-	return rawjson.Identity(text)
+	return rawjson.Identity(jsontext.Value(encode(v)))
 }
 
 // literal returns a value of a schema for a message: a word without quotes

@@ -52,7 +52,9 @@ func (m *shaper) of(schemas ...*jsonschema.Schema) *shape {
 		// An object with a rule for all other names is a table whose keys are
 		// data. If no other name is allowed, the schema itself reports it.
 		_, rule := p.AdditionalProperties.(*jsonschema.Schema)
-		s.free = s.free || rule || p.AdditionalProperties == false || p.UnevaluatedProperties != nil || len(p.PatternProperties) > 0
+		hasPatterns := len(p.PatternProperties) > 0
+		isClosed := p.AdditionalProperties == false || p.UnevaluatedProperties != nil
+		s.free = s.free || rule || hasPatterns || isClosed
 		items = append(items, itemsOf(p)...)
 	}
 	var other []string

@@ -59,14 +59,16 @@ func (r *Rules) readStamp(name string, parts []*jsonschema.Schema) *schemaMistak
 			return nil
 		}
 	}
-	return &schemaMistake{x.pointer + "/x-now", fmt.Sprintf("x-now writes a time such as %s or %s, and the rules of %s allow neither",
-		example.Format(layouts[0]), s.Text(example), name)}
+	reason := fmt.Sprintf("x-now writes a time such as %s or %s, and the rules of %s allow neither",
+		example.Format(layouts[0]), s.Text(example), name)
+	return &schemaMistake{x.pointer + "/x-now", reason}
 }
 
 // allows reports whether the rules of a field allow the value.
 func (r *Rules) allows(member string, value jsontext.Value) bool {
 	describing, _ := r.describing(member)
-	return !slices.ContainsFunc(describing, func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil })
+	refuses := func(sch *jsonschema.Schema) bool { return sch.Validate(plain(value)) != nil }
+	return !slices.ContainsFunc(describing, refuses)
 }
 
 // Stamp returns value, which replaces old, with the times that the service writes (x-now). old is
