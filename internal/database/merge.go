@@ -26,7 +26,6 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 		ch := changes[i]
 		c := tx.snap.byName[ch.Collection]
 		old := base.byName[ch.Collection]
-		rules := tx.snap.schema.Member(ch.Collection)
 		if ch.ID == "" { // validate the records of the collection
 			for _, r := range old.recordList() {
 				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
@@ -44,16 +43,7 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 		if !ok || c == nil {
 			continue
 		}
-		var invalid, used []schema.Fault
-		switch {
-		case ch.ID != "":
-			invalid = rules.ForRecord().Check(ch.Before, ch.After, s.names)
-			used = tx.taken(c, ch.After, ch.ID, s.names)
-		case c.isArray():
-			invalid = rules.CheckType(jsontext.Value("[]"))
-		default:
-			invalid = append(rules.CheckType(c.value), rules.ForObject().Check(ch.Before, c.value, s.names)...)
-		}
+		invalid, used := tx.validate(c, ch, s.names)
 		for _, f := range invalid {
 			faults = append(faults, s.translate(f))
 		}
@@ -74,6 +64,21 @@ func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Chan
 		return err
 	}
 	return tx.cascade(gone)
+}
+
+// validate returns the faults and the taken values of the element of c after a change. If names is
+// not nil, only these fields are checked.
+func (tx *Tx) validate(c *collection, ch Change, names []string) (invalid, taken []schema.Fault) {
+	rules := tx.snap.schema.Member(c.name)
+	if ch.ID != "" {
+		invalid = rules.ForRecord().Check(ch.Before, ch.After, names)
+		return invalid, tx.taken(c, ch.After, ch.ID, names)
+	}
+	if c.isArray() {
+		return rules.CheckType(jsontext.Value("[]")), nil
+	}
+	invalid = rules.ForObject().Check(ch.Before, c.value, names)
+	return append(rules.CheckType(c.value), invalid...), nil
 }
 
 // changedMembers returns the fields that a change from an object to an object sets. It returns nil

@@ -34,15 +34,7 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
-	changes := make([]Change, len(r.Changes))
-	for i, ch := range r.Changes {
-		ch.Op = opposite[ch.Op]
-		ch.Before, ch.After = ch.After, ch.Before
-		ch.was, ch.is = ch.is, ch.was
-		changes[i] = ch
-	}
-
+	changes := reversed(r.Changes)
 	conflict := &ConflictError{Detail: "Other changes were made since. Nothing was undone."}
 	for _, ch := range changes {
 		if !sameElement(r.After.byName[ch.Collection], tx.snap.byName[ch.Collection], ch.ID) {
@@ -79,6 +71,19 @@ func (tx *Tx) Undo(rev storage.Rev, only ...Change) (*Revision, []Change, error)
 		return nil, nil, conflict
 	}
 	return r, changes, nil
+}
+
+// reversed returns the changes from After to Before of a revision with these changes.
+func reversed(changes []Change) []Change {
+	opposite := map[Op]Op{Created: Deleted, Updated: Updated, Deleted: Created}
+	all := append([]Change{}, changes...)
+	for i := range all {
+		ch := &all[i]
+		ch.Op = opposite[ch.Op]
+		ch.Before, ch.After = ch.After, ch.Before
+		ch.was, ch.is = ch.is, ch.was
+	}
+	return all
 }
 
 // restoreFrom makes changes to elements as in an earlier state. Then it restores the order of the
