@@ -82,7 +82,9 @@ func (s style) layMembers(l, model *list, ex examples) {
 			}
 		}
 		it.setColon(colon(mark))
-		it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
+		if it.isList() {
+			it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
+		}
 	}
 }
 
