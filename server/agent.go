@@ -43,7 +43,7 @@ func (s *server) newAgents() func(readOnly bool) http.Handler {
 // the database or, if the path names a session, on the session, which then waits for a person.
 func (req *request) mcp() error {
 	if hasPreference(req.Context, preferRollback) {
-		return problem.New(http.StatusBadRequest, "Prefer: tx=rollback has no effect on the tools. The tool write has try.")
+		return problem.BadRequest("Prefer: tx=rollback has no effect on the tools. The tool write has try.")
 	}
 	text, err := req.readText()
 	if err != nil {

@@ -94,14 +94,14 @@ func (req *request) readText() ([]byte, error) {
 	case errors.Is(err, errNoMemory):
 		return nil, problem.NoMemory()
 	}
-	return nil, problem.New(http.StatusBadRequest, "The body ended before its announced length.")
+	return nil, problem.BadRequest("The body ended before its announced length.")
 }
 
 // readNothing returns an error unless the body is missing, empty or {}.
 func (req *request) readNothing() error {
 	text, err := req.readText()
 	if err == nil && len(text) > 0 && string(bytes.Join(bytes.Fields(text), nil)) != "{}" {
-		err = problem.WrongShape("this request takes no body")
+		err = problem.BadRequest("this request takes no body")
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (req *request) readJSON() (jsontext.Value, error) {
 func (req *request) readSingle() (*body, error) {
 	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
-		return nil, problem.WrongShape("the request changes one record, but the array has several: send an object, or an array of one")
+		return nil, problem.BadRequest("the request changes one record, but the array has several: send an object, or an array of one")
 	}
 	return b, err
 }
@@ -143,16 +143,15 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 		return nil, err
 	}
 	if b.array || len(b.objects) != 1 {
-		return nil, problem.WrongShape(`the body is empty or an object, as in {"` + names[0] + `": "…"}`)
+		return nil, problem.BadRequest(`the body is empty or an object, as in {"` + names[0] + `": "…"}`)
 	}
 	values := make(map[string]jsontext.Value)
-	for quoted, v := range rawjson.Members(b.objects[0]) {
-		name := rawjson.Unquote(quoted)
+	for name, v := range rawjson.Fields(b.objects[0]) {
 		if !slices.Contains(names, name) {
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "the body takes only "+strings.Join(names, ", "))
+			return nil, problem.BadRequestAt(rawjson.Pointer(name), "the body takes only "+strings.Join(names, ", "))
 		}
 		if name == names[0] && (v.Kind() != '"' || string(v) == `""`) {
-			return nil, problem.WrongShapeAt(rawjson.Pointer(name), "must be a string of at least one character")
+			return nil, problem.BadRequestAt(rawjson.Pointer(name), "must be a string of at least one character")
 		}
 		values[name] = v
 	}
@@ -167,11 +166,11 @@ func parseBody(text []byte, maxDepth int) (*body, error) {
 	}
 	switch {
 	case b.other != "":
-		return nil, problem.WrongShapeAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
+		return nil, problem.BadRequestAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
-		return nil, problem.WrongShape("the body must be a JSON object, or an array of objects")
+		return nil, problem.BadRequest("the body must be a JSON object, or an array of objects")
 	case len(b.objects) == 0:
-		return nil, problem.WrongShape("the array is empty: it must contain an object")
+		return nil, problem.BadRequest("the array is empty: it must contain an object")
 	}
 	return b, nil
 }
@@ -203,7 +202,7 @@ func decodeBody(text []byte, maxDepth int) (*body, error) {
 		}
 	}
 	if d.limit != "" {
-		return nil, problem.WrongShape(d.limit)
+		return nil, problem.BadRequest(d.limit)
 	}
 	return &d.body, nil
 }
@@ -343,7 +342,7 @@ func (l *faultList) err() error {
 // id, because the body is an object.
 func (b *body) rebaseFaults(err error, idMember string) error {
 	if errors.Is(err, storage.ErrShape) {
-		return problem.WrongShapeAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
+		return problem.BadRequestAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
 	}
 	var l faultList
 	if err := l.add(b, 0, err); err != nil {

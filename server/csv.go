@@ -23,8 +23,7 @@ func appendCSV(dst []byte, records []jsontext.Value) []byte {
 	column := make(map[string]int)
 	var names []string
 	for _, r := range records {
-		for quoted := range rawjson.Members(r) {
-			name := rawjson.Unquote(quoted)
+		for name := range rawjson.Fields(r) {
 			if _, ok := column[name]; !ok {
 				column[name] = len(names)
 				names = append(names, name)

@@ -18,7 +18,7 @@ import (
 
 // fail sends the problem for err. It logs the cause, which clients must not see.
 func (s *server) fail(c *gin.Context, err error) {
-	p, cause := problem.Of(err, problem.Keeper(s.db))
+	p, cause := problem.Of(err, s.keeper())
 	if cause != nil {
 		level := slog.LevelError
 		if isHealthCheck(c) { // the log already has the state that the probe reports

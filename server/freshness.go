@@ -33,7 +33,7 @@ func (req *request) awaitRevision() error {
 	values := req.Request.Header[revisionHeader]
 	switch {
 	case len(values) > 1:
-		return problem.New(http.StatusBadRequest, "The request has "+revisionHeader+" more than once.")
+		return problem.BadRequest("The request has " + revisionHeader + " more than once.")
 	case len(values) == 1:
 		want = values[0]
 	case req.ReadLatest:
@@ -52,7 +52,7 @@ func (req *request) awaitRevision() error {
 		at, ok := parseEventID(want)
 		if !ok {
 			const detail = " must be the value of that header in a response, as in 7KQ2AB-42, or latest."
-			return nil, problem.New(http.StatusBadRequest, revisionHeader+detail)
+			return nil, problem.BadRequest(revisionHeader + detail)
 		}
 		if at.run != req.db.Run() {
 			const detail = " comes from another database, or from an earlier run of this server. " +

@@ -34,14 +34,14 @@ func (req *request) generate() error {
 	if seed := body["seed"]; seed != nil {
 		answer.Seed, err = strconv.ParseUint(string(seed), 10, 53) // exact in JavaScript
 		if err != nil {
-			return problem.WrongShapeAt("/seed", "the seed must be a natural number below 2^53, as in 7")
+			return problem.BadRequestAt("/seed", "the seed must be a natural number below 2^53, as in 7")
 		}
 	}
 	now := time.Now()
 	if text, ok := rawjson.Text(body["now"]); ok {
 		now, err = time.Parse(time.RFC3339, text)
 		if err != nil {
-			return problem.WrongShapeAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
+			return problem.BadRequestAt("/now", "the time must be one such as 2026-01-31T12:00:00Z")
 		}
 	}
 	after, err := req.updateList("", func(tx *database.Tx) (err error) {
@@ -51,7 +51,7 @@ func (req *request) generate() error {
 	if err != nil {
 		return err
 	}
-	if prefer(req.Context, preferMinimal) {
+	if req.prefer(preferMinimal) {
 		return req.sendNothing()
 	}
 	if hasPreference(req.Context, preferRollback) {
@@ -71,17 +71,16 @@ func (req *request) generate() error {
 // counts reads the number of new records for each collection.
 func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 	total, most := 0, req.mostOperations()
-	for quoted, v := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
+	for name, v := range rawjson.Fields(v) {
 		at := rawjson.Pointer("collections", name)
 		n, err := strconv.Atoi(string(v))
 		switch {
 		case memberOf(req.snap, name) == nothing:
 			return nil, req.noCollection(req.snap, name)
 		case memberOf(req.snap, name) == object:
-			return nil, problem.WrongShapeAt(at, strconv.Quote(name)+" is an object, not a collection")
+			return nil, problem.BadRequestAt(at, strconv.Quote(name)+" is an object, not a collection")
 		case err != nil || n < 1:
-			return nil, problem.WrongShapeAt(at, "the number of records must be 1 or more, as in 50")
+			return nil, problem.BadRequestAt(at, "the number of records must be 1 or more, as in 50")
 		}
 		counts = append(counts, fake.Count{Collection: name, N: n})
 		total = min(total, most) + n // without overflow
@@ -89,7 +88,7 @@ func (req *request) counts(v jsontext.Value) (counts []fake.Count, err error) {
 	if counts == nil {
 		const detail = "collections must be an object with the number of records of each collection, " +
 			`as in {"schedules": 50}`
-		return nil, problem.WrongShapeAt("/collections", detail)
+		return nil, problem.BadRequestAt("/collections", detail)
 	}
 	if total > most {
 		const format = "A request can make at most %d records. Send several, or use pickup generate."

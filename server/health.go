@@ -52,7 +52,7 @@ func (req *request) readyz() error {
 		err = advice.Err
 		more = " The log says what to do, and so does readyz?verbose with credentials."
 	}
-	return problem.Unavailable(problem.Unwritable(err, problem.Keeper(req.db)) + more + " Reads work.")
+	return problem.Unavailable(problem.Unwritable(err, req.keeper()) + more + " Reads work.")
 }
 
 func (req *request) readyzVerbose(broken error) error {
@@ -65,7 +65,7 @@ func (req *request) readyzVerbose(broken error) error {
 		req.Header("Retry-After", problem.RetryAfter)
 	}
 	if broken != nil {
-		p, cause := problem.Of(broken, problem.Keeper(req.db))
+		p, cause := problem.Of(broken, req.keeper())
 		file = p.Detail
 		if cause != nil {
 			req.server.Log.Debug("not ready", "id", requestIDOf(req.Context), "error", cause)
@@ -90,7 +90,7 @@ func (req *request) notReady(err error) error {
 	if req.Auth != nil {
 		place.Reason = "the log has the reason, and so has readyz?verbose with credentials"
 	}
-	p, _ := problem.Of(&place, problem.Keeper(req.db))
+	p, _ := problem.Of(&place, req.keeper())
 	if file := req.brokenOfFolder(err); file != "" {
 		p.Detail += " Only the collections of " + file + " are affected."
 	}
@@ -121,11 +121,11 @@ func (req *request) checks(file string, broken error) []checked {
 	case part != "":
 		writes = "refused for the collections of " + part + " until it is fixed; others can be written"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):
-		writes = "refused until the " + problem.Keeper(req.db) + " is fixed"
+		writes = "refused until the " + req.keeper() + " is fixed"
 	case req.writeError() != nil:
-		writes = problem.Unwritable(req.writeError(), problem.Keeper(req.db))
+		writes = problem.Unwritable(req.writeError(), req.keeper())
 	}
-	list := []checked{{problem.Keeper(req.db), file}, {"writes", writes}}
+	list := []checked{{req.keeper(), file}, {"writes", writes}}
 	for _, c := range req.Checks {
 		state := "ok"
 		if !c.OK() {

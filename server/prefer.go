@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ func (s *server) checkPreferences(c *gin.Context) {
 				detail = fmt.Sprintf("%s has no value %q%s", strings.ToLower(name), httpx.Clip(value), hint)
 			}
 			if detail != "" {
-				s.fail(c, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+detail)))
+				s.fail(c, problem.BadRequest(httpx.Sentence("Prefer: "+detail)))
 				return
 			}
 		}
@@ -64,11 +63,11 @@ func (s *server) checkPreferences(c *gin.Context) {
 
 // prefer reports whether the request has the preference. If so, it adds Preference-Applied to the
 // response.
-func prefer(c *gin.Context, preference string) bool {
-	if !hasPreference(c, preference) {
+func (req *request) prefer(preference string) bool {
+	if !hasPreference(req.Context, preference) {
 		return false
 	}
-	c.Writer.Header().Add("Preference-Applied", preference)
+	req.Writer.Header().Add("Preference-Applied", preference)
 	return true
 }
 

@@ -197,7 +197,7 @@ func (req *request) resolveID() error {
 // specification prescribes for writes.
 func (req *request) readCondition() ([]byte, error) {
 	if req.Request.Header.Get("Content-Type") == "" {
-		p := problem.New(http.StatusBadRequest, "A QUERY needs a body with Content-Type: application/json.")
+		p := problem.BadRequest("A QUERY needs a body with Content-Type: application/json.")
 		return nil, p.With("Accept-Query", acceptQuery)
 	}
 	b, err := req.readSingle()
@@ -208,7 +208,7 @@ func (req *request) readCondition() ([]byte, error) {
 		return nil, err
 	}
 	if b.array {
-		return nil, problem.WrongShape("a condition is a JSON object, as in {\"views\": {\"gt\": 10}}")
+		return nil, problem.BadRequest("a condition is a JSON object, as in {\"views\": {\"gt\": 10}}")
 	}
 	return b.objects[0], nil
 }
@@ -279,13 +279,13 @@ func (req *request) query(collection string) (q *query.Query, condition []byte, 
 			q, err = req.snap.Where(q, condition)
 		}
 		if wrong, ok := errors.AsType[*query.Error](err); ok && wrong.Parameter == "_where" {
-			err = problem.WrongShapeAt(wrong.Pointer, wrong.Detail) // the condition is in the body
+			err = problem.BadRequestAt(wrong.Pointer, wrong.Detail) // the condition is in the body
 		}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if prefer(req.Context, preferStrict) {
+	if req.prefer(preferStrict) {
 		err = req.snap.Strict(q)
 	}
 	return q, condition, err

@@ -138,7 +138,7 @@ func (req *request) read() error {
 	media := req.responseMedia()
 	q := new(query.Query)
 	if len(req.parameters) == 0 { // as in most requests: no query to parse
-		prefer(req.Context, preferStrict)
+		req.prefer(preferStrict)
 	} else {
 		q, _, err = req.query(req.name)
 		if err != nil {
@@ -167,6 +167,5 @@ func (req *request) readDatabase() error {
 	if len(req.parameters) > 0 {
 		return onlyStream(req.parameters[0].Name)
 	}
-	tag := req.tagOf(req.snap, "", "", openapi.JSONType, nil)
-	return req.respond(response{tag: tag}, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
+	return req.respond(response{tag: req.listTag(req.snap, "")}, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
 }

@@ -15,6 +15,7 @@ import (
 	"pickup/server/auth"
 	"pickup/server/envelope"
 	"pickup/server/internal/live"
+	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
 	"pickup/server/simulate"
 )
@@ -234,6 +235,9 @@ type link struct {
 	Href    string `json:"href"`
 	outside bool   // see route
 }
+
+// keeper names the kind of store of the database.
+func (s *server) keeper() string { return problem.Keeper(s.db) }
 
 // writeError returns why writes fail although the server is not read-only, nil if they do not.
 func (s *server) writeError() error {

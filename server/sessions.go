@@ -98,7 +98,7 @@ func (req *request) putSession() error {
 	}
 	for _, name := range []string{"keep", "discard"} {
 		if v := body[name]; v != nil && v.Kind() != 't' && v.Kind() != 'f' {
-			return problem.WrongShapeAt("/"+name, "must be true or false")
+			return problem.BadRequestAt("/"+name, "must be true or false")
 		}
 	}
 	from, _ := rawjson.Text(body["from"])
@@ -218,7 +218,7 @@ func (req *request) readTake() (database.Take, error) {
 	text, _ := rawjson.Text(body["take"])
 	take := database.Take(text)
 	if body["take"] != nil && take != database.TakeFork && take != database.TakeDatabase {
-		return "", problem.WrongShapeAt("/take", `the value of take must be "session" or "database"`)
+		return "", problem.BadRequestAt("/take", `the value of take must be "session" or "database"`)
 	}
 	return take, nil
 }
@@ -231,8 +231,8 @@ func (req *request) enterSession(own bool) error {
 		return err
 	}
 	if !own {
-		return problem.New(http.StatusBadRequest, "This resource belongs to the server and not to a session. "+
-			"Send the request without "+sessionHeader+".")
+		return problem.BadRequest("This resource belongs to the server and not to a session. " +
+			"Send the request without " + sessionHeader + ".")
 	}
 	s := &req.sessions
 	s.mu.Lock()
@@ -300,7 +300,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 		return "", false, nil
 	}
 	if len(names) > 1 {
-		return "", false, problem.New(http.StatusBadRequest, "The request has "+sessionHeader+" more than once.")
+		return "", false, problem.BadRequest("The request has " + sessionHeader + " more than once.")
 	}
 	return names[0], true, req.checkSessionName(names[0])
 }
@@ -308,10 +308,10 @@ func (req *request) sessionName() (name string, named bool, err error) {
 // checkSessionName returns an error unless a session may have the name.
 func (req *request) checkSessionName(name string) error {
 	if req.MaxSessions < 0 {
-		return problem.New(http.StatusBadRequest, "The server has no sessions (--max-sessions 0). Nothing was done.")
+		return problem.BadRequest("The server has no sessions (--max-sessions 0). Nothing was done.")
 	}
 	if !simulate.IsName(name) {
-		return problem.New(http.StatusBadRequest, "A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
+		return problem.BadRequest("A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
 	}
 	return nil
 }

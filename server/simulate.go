@@ -240,7 +240,7 @@ func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e sim
 		case parameter != "":
 			return e, problem.BadParameter(parameter, "%v", wrong)
 		default:
-			return e, problem.New(http.StatusBadRequest, httpx.Sentence("Prefer: "+name+": "+wrong.Error()))
+			return e, problem.BadRequest(httpx.Sentence("Prefer: " + name + ": " + wrong.Error()))
 		}
 	}
 	return e, nil

@@ -7,7 +7,6 @@ import (
 
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
 
@@ -35,8 +34,7 @@ func (req *request) setStubs() error {
 	if err := req.storeStubs(rules, errs, true); err != nil {
 		return err
 	}
-	req.send(req.Context, http.StatusOK, openapi.JSONType, append(req.ownStubs().AppendJSON(nil), '\n'))
-	return nil
+	return req.sendJSON(http.StatusOK, append(req.ownStubs().AppendJSON(nil), '\n'))
 }
 
 // addStub serves POST /_/simulate: the rule of the body comes after all others.
@@ -50,8 +48,7 @@ func (req *request) addStub() error {
 		return err
 	}
 	req.Header("Location", req.sessionPath+"/_/simulate/"+rule.ID)
-	req.send(req.Context, http.StatusCreated, openapi.JSONType, append(req.ownStubs().AppendStub(nil, rule), '\n'))
-	return nil
+	return req.sendJSON(http.StatusCreated, append(req.ownStubs().AppendStub(nil, rule), '\n'))
 }
 
 // removeStubs serves DELETE /_/simulate and DELETE /_/simulate/ID.
@@ -120,7 +117,7 @@ func (req *request) listHolds() error {
 func (req *request) releaseHold() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) {
-		return problem.WrongShape("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
+		return problem.BadRequest("a hold name is 1 to 64 characters: letters, digits, dot, underscore or hyphen")
 	}
 	var most time.Duration
 	for _, p := range req.parameters {

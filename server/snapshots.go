@@ -8,7 +8,6 @@ import (
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 	"pickup/server/simulate"
 )
 
@@ -49,21 +48,17 @@ func (req *request) readSnapshot() error {
 		return noSnapshot(req.Param("name"))
 	}
 	req.setRevision(s.Snapshot)
-	return req.respond(response{tag: req.snapshotTag(s)}, func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
-}
-
-func (req *request) snapshotTag(s *database.NamedSnapshot) string {
-	return req.tagOf(s.Snapshot, "", "", openapi.JSONType, nil)
+	return req.respond(response{tag: req.listTag(s.Snapshot, "")}, func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
 }
 
 // keepSnapshot serves PUT /_/snapshots/NAME.
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
-		return problem.WrongShape("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
+		return problem.BadRequest("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
 	}
 	if req.Request.ContentLength != 0 {
-		return problem.WrongShape("PUT saves the current database and takes no body")
+		return problem.BadRequest("PUT saves the current database and takes no body")
 	}
 	status := http.StatusCreated
 	s, err := req.db.KeepSnapshot(name, func(old *database.NamedSnapshot) error {
@@ -76,8 +71,7 @@ func (req *request) keepSnapshot() error {
 		return err
 	}
 	req.setRevision(s.Snapshot)
-	req.send(req.Context, status, openapi.JSONType, httpx.Marshal(req.describeSnapshot(s)))
-	return nil
+	return req.sendJSON(status, httpx.Marshal(req.describeSnapshot(s)))
 }
 
 // forgetSnapshot serves DELETE /_/snapshots/NAME.
@@ -98,7 +92,7 @@ func (req *request) forgetSnapshot() error {
 // checkSnapshot checks the preconditions on a snapshot, which is nil if it does not exist.
 func (req *request) checkSnapshot(s *database.NamedSnapshot) error {
 	if s != nil {
-		return req.checkPrecondition(req.snapshotTag(s))
+		return req.checkPrecondition(req.listTag(s.Snapshot, ""))
 	}
 	if len(req.Request.Header.Values("If-Match")) > 0 {
 		return problem.PreconditionFailed("")

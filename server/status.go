@@ -142,7 +142,7 @@ func (req *request) fileState() *SourceFile {
 	if broken == nil {
 		return &file
 	}
-	p, _ := problem.Of(broken, problem.Keeper(req.db))
+	p, _ := problem.Of(broken, req.keeper())
 	file.State = "broken"
 	file.Detail = p.Detail
 	if e, ok := errors.AsType[*storage.BrokenError](broken); ok {

@@ -220,7 +220,7 @@ func (s *stream) release() {
 // firstEvents returns the first events of a stream: the changes since the state of the client or, if
 // that state is unknown, the current state. The subscription continues from there.
 func (req *request) firstEvents(s *live.Subscription, t live.Topic, start resumePoint) (first []byte, err error) {
-	snap := req.db.Snapshot() // older changes are not in the subscription
+	snap := req.db.Snapshot() // after Join, so that no change is lost
 	_, known, _ := req.db.Since(start.rev)
 	switch {
 	case start.now:

@@ -53,8 +53,8 @@ func (req *request) transact() error {
 	if err != nil {
 		return err
 	}
-	prefer(req.Context, preferDefaults)
-	if prefer(req.Context, preferMinimal) {
+	req.prefer(preferDefaults)
+	if req.prefer(preferMinimal) {
 		return req.sendNothing()
 	}
 	for i, v := range answer.Records {
@@ -73,7 +73,7 @@ func (req *request) readOperations() (jsontext.Value, error) {
 		return nil, err
 	}
 	if operations.Kind() != '[' {
-		return nil, problem.WrongShape(`a transaction is an array of operations, as in [{"op": "create", "collection": "schedules", "record": {}}]`)
+		return nil, problem.BadRequest(`a transaction is an array of operations, as in [{"op": "create", "collection": "schedules", "record": {}}]`)
 	}
 	count, records := 0, 0
 	for v := range rawjson.Elements(operations) {

@@ -13,7 +13,6 @@ import (
 	"pickup/internal/storage"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
-	"pickup/server/openapi"
 )
 
 // undo serves POST /_/undo: it reverts the newest change, or the revision that
@@ -29,14 +28,14 @@ func (req *request) undo() error {
 		return err
 	}
 	if id == "" && only != nil {
-		return problem.WrongShapeAt("/only", "only requires rev, the id of the revision")
+		return problem.BadRequestAt("/only", "only requires rev, the id of the revision")
 	}
 	var at resumePoint
 	if id != "" {
 		var ok bool
 		at, ok = parseEventID(id)
 		if !ok {
-			return problem.WrongShapeAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
+			return problem.BadRequestAt("/rev", "the value of rev must be the id of a revision, as in 7KQ2AB-42")
 		}
 		if at.run != req.db.Run() || at.rev == 0 {
 			return gone(id)
@@ -49,7 +48,7 @@ func (req *request) undo() error {
 		return err
 	})
 	if fault, ok := errors.AsType[*database.FaultError](err); ok && errors.Is(fault, storage.ErrShape) {
-		return problem.WrongShapeAt("/only"+fault.Faults[0].Pointer, fault.Faults[0].Detail)
+		return problem.BadRequestAt("/only"+fault.Faults[0].Pointer, fault.Faults[0].Detail)
 	}
 	if err != nil {
 		return err
@@ -60,7 +59,7 @@ func (req *request) undo() error {
 // readElements reads the field "only" of a body; nil if v is.
 func readElements(v jsontext.Value) (all []database.Change, err error) {
 	wrong := func(pointer string) error {
-		return problem.WrongShapeAt("/only"+pointer, `the field only must be an array of elements with a collection, and with an id if it is a record, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`)
+		return problem.BadRequestAt("/only"+pointer, `the field only must be an array of elements with a collection, and with an id if it is a record, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`)
 	}
 	if v == nil {
 		return nil, nil
@@ -117,12 +116,11 @@ func (req *request) reset() error {
 // sendChanges answers a request that has led to the revision of Pickup-Revision
 // with its changes, without values, and one more field.
 func (req *request) sendChanges(name, value string, changes []database.Change) error {
-	if prefer(req.Context, preferMinimal) {
+	if req.prefer(preferMinimal) {
 		return req.sendNothing()
 	}
 	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
 	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
 	b = append(live.ChangesTopic{Most: maxStreamedChanges}.AppendChanges(b, changes, nil), "}\n"...)
-	req.send(req.Context, http.StatusOK, openapi.JSONType, b)
-	return nil
+	return req.sendJSON(http.StatusOK, b)
 }

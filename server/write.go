@@ -63,7 +63,7 @@ func (req *request) create() error {
 	if err != nil {
 		return err
 	}
-	prefer(req.Context, preferDefaults)
+	req.prefer(preferDefaults)
 	if len(created) == 1 {
 		req.Header("Location", req.href(collection)+"/"+url.PathEscape(created[0].ID))
 	}
@@ -92,11 +92,10 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 	objects := make([]jsontext.Value, len(sent))
 	for i, object := range sent {
 		filled, found := jsontext.Value("{"), false
-		for quoted, value := range rawjson.Members(object) {
-			name := rawjson.Unquote(quoted)
+		for name, value := range rawjson.Fields(object) {
 			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Aliases[name]; name == key || isAlias && canonical == key {
 				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
-					return nil, problem.WrongShapeAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
+					return nil, problem.BadRequestAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
 				}
 				value, found = id, true
 			}
@@ -177,7 +176,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	if len(values) == 1 && len(b.objects) == 1 {
 		req.setWrittenTag(values[0], b.objects[0])
 	}
-	if prefer(req.Context, preferMinimal) {
+	if req.prefer(preferMinimal) {
 		if status != http.StatusCreated {
 			status = http.StatusNoContent
 		}
@@ -198,8 +197,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	if b.array {
 		out = append(out, ']')
 	}
-	req.send(req.Context, status, openapi.JSONType, append(req.form.Wrap(out, len(values)), '\n'))
-	return nil
+	return req.sendJSON(status, append(req.form.Wrap(out, len(values)), '\n'))
 }
 
 // appendSpelled appends the record v. If the schema has several spellings of a
@@ -211,8 +209,7 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 	}
 	spelled := make(map[string]string) // by canonical name
 	own := make(map[string]bool)       // names that are not aliases
-	for quoted := range rawjson.Members(sent) {
-		name := rawjson.Unquote(quoted)
+	for name := range rawjson.Fields(sent) {
 		if canonical, ok := aliases[name]; ok {
 			spelled[canonical] = name
 		} else {
@@ -223,8 +220,7 @@ func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontex
 		return append(dst, v...)
 	}
 	dst = append(dst, '{')
-	for quoted, value := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
+	for name, value := range rawjson.Fields(v) {
 		if s, ok := spelled[name]; ok && !own[name] {
 			name = s
 		}
@@ -274,11 +270,10 @@ func (req *request) patchDatabase() error {
 	switch {
 	case err != nil:
 		return err
-	case prefer(req.Context, preferMinimal):
+	case req.prefer(preferMinimal):
 		return req.sendNothing()
 	}
-	req.send(req.Context, http.StatusOK, openapi.JSONType, append(after.AppendJSON(nil), '\n'))
-	return nil
+	return req.sendJSON(http.StatusOK, append(after.AppendJSON(nil), '\n'))
 }
 
 // spelledIn returns an object with the fields that the paths of a patch name, in

@@ -27,8 +27,7 @@ func (d *describer) body(r *record, suffix string, f form) string {
 	needed := slices.Clone(f.required)
 	for _, part := range d.parts(r) {
 		properties, _ := rawjson.Member(part, "properties")
-		for quoted, v := range rawjson.Members(properties) {
-			member := rawjson.Unquote(quoted)
+		for member, v := range rawjson.Fields(properties) {
 			if known[member] || slices.Contains(f.without, member) {
 				continue
 			}

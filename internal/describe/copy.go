@@ -124,8 +124,7 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	}
 	past, _ := rawjson.Member(v, "x-historic")
 	out := []byte("{")
-	for quoted, e := range rawjson.Members(v) {
-		keyword := rawjson.Unquote(quoted)
+	for keyword, e := range rawjson.Fields(v) {
 		if keyword == "enum" && sent && past != nil {
 			out = rawjson.AppendMember(out, keyword, except(e, past))
 		} else if keyword != "x-historic" || !sent {

@@ -104,6 +104,17 @@ func Members(v []byte) iter.Seq2[jsontext.Value, jsontext.Value] {
 	}
 }
 
+// Fields is Members with unquoted names.
+func Fields(v []byte) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(name string, value jsontext.Value) bool) {
+		for quoted, value := range Members(v) {
+			if !yield(Unquote(quoted), value) {
+				return
+			}
+		}
+	}
+}
+
 // Elements iterates over the elements of the array v in order. A value of
 // another kind has no elements.
 func Elements(v []byte) iter.Seq[jsontext.Value] {

@@ -33,8 +33,7 @@ func (d *apiDocument) components() object {
 	texts := make(map[string][]byte)
 	about := rawjson.AppendQuote(nil, strings.TrimSpace(errorsText))
 	text := bytes.ReplaceAll(fixedComponents, []byte(`"<errors>"`), about)
-	for quoted, fixed := range rawjson.Members(text) {
-		kind := rawjson.Unquote(quoted)
+	for kind, fixed := range rawjson.Fields(text) {
 		all := d.shared[kind]
 		for name, v := range rawjson.Members(fixed) {
 			all = append(all, entry{rawjson.Unquote(name), rawjson.Compact(v)})

@@ -116,10 +116,9 @@ func (d *apiDocument) service() {
 	kind, isField := d.snap.Kind("db")
 	hidden := isField && kind != storage.Other // by a collection or object called db
 	text := jsontext.Value("{")
-	for quoted, operations := range rawjson.Members(rawjson.Compact(servicePaths)) {
-		path := rawjson.Unquote(quoted)
+	for path, operations := range rawjson.Fields(rawjson.Compact(servicePaths)) {
 		if path == "/db" && !hidden || path != "/db" && d.Serves(path) {
-			text = rawjson.AppendQuotedMember(text, quoted, operations)
+			text = rawjson.AppendMember(text, path, operations)
 		}
 	}
 	if !d.Auth {

@@ -63,8 +63,7 @@ func (d *apiDocument) resource(r describe.Resource, path, tag string, more ...st
 		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(d.inForm(string(text))))
 	}
 	for _, kind := range []string{"responses", "requestBodies"} {
-		for quoted, v := range rawjson.Members(fill(kind)) {
-			name := rawjson.Unquote(quoted)
+		for name, v := range rawjson.Fields(fill(kind)) {
 			if !slices.ContainsFunc(d.shared[kind], func(e entry) bool { return e.name == name }) {
 				d.shared[kind] = append(d.shared[kind], entry{name, v})
 			}
@@ -177,8 +176,7 @@ func (d *apiDocument) examples(r describe.Resource) (record, body jsontext.Value
 			continue
 		}
 		body = jsontext.Value("{")
-		for quoted, v := range rawjson.Members(e.Value) {
-			name := rawjson.Unquote(quoted)
+		for name, v := range rawjson.Fields(e.Value) {
 			if name != r.IDMember && !rules.Owns(name) {
 				body = rawjson.AppendMember(body, name, v)
 			}

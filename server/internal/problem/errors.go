@@ -62,14 +62,14 @@ func InvalidJSON(text []byte, maxDepth int) *Problem {
 	return p
 }
 
-// WrongShape returns the problem for a body that is valid JSON but unsuitable for the request.
-func WrongShape(detail string) *Problem {
+// BadRequest returns the problem for an unsuitable request, such as a body of the wrong shape.
+func BadRequest(detail string) *Problem {
 	return New(http.StatusBadRequest, httpx.Sentence(detail))
 }
 
-// WrongShapeAt is WrongShape with a JSON Pointer into the body.
-func WrongShapeAt(pointer, detail string) *Problem {
-	p := WrongShape(detail)
+// BadRequestAt is BadRequest with a JSON Pointer into the body.
+func BadRequestAt(pointer, detail string) *Problem {
+	p := BadRequest(detail)
 	p.Errors = []Fault{{Pointer: &pointer, Detail: detail}}
 	return p
 }
@@ -78,7 +78,7 @@ func WrongShapeAt(pointer, detail string) *Problem {
 // fmt.Sprintf.
 func BadParameter(name, format string, args ...any) *Problem {
 	detail := fmt.Sprintf(format, args...)
-	p := WrongShape(fmt.Sprintf("parameter %q: %s", httpx.Clip(name), detail))
+	p := BadRequest(fmt.Sprintf("parameter %q: %s", httpx.Clip(name), detail))
 	p.Errors = []Fault{{Parameter: &name, Detail: detail}}
 	return p
 }
@@ -138,7 +138,7 @@ func Keeper(db *database.DB) string {
 
 // Of returns the problem for an error. It also returns the error as the cause if the error
 // should be logged, as unknown errors and most errors of the store should. keeper names the
-// kind of store.
+// kind of store: "cluster" or "file".
 func Of(err error, keeper string) (p *Problem, cause error) {
 	if errors.Is(err, storage.ErrUnsure) { // the change may be stored, whatever failed
 		return unsure(keeper), err
@@ -192,7 +192,7 @@ func ofRequest(err error) *Problem {
 		detail := httpx.Sentence(Reason(err, storage.ErrInvalid) + "; nothing was stored")
 		return New(http.StatusUnprocessableEntity, detail)
 	case errors.Is(err, storage.ErrShape):
-		return WrongShape(Reason(err, storage.ErrShape))
+		return BadRequest(Reason(err, storage.ErrShape))
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func ofFaults(e *database.FaultError) *Problem {
 	case database.ErrRefers:
 		p = New(http.StatusConflict, "Another record refers to this one. Nothing was deleted.")
 	case storage.ErrShape:
-		p = WrongShape("The body does not have the right form. Nothing was changed.")
+		p = BadRequest("The body does not have the right form. Nothing was changed.")
 	case storage.ErrNotFound:
 		p = New(http.StatusNotFound, "A record or collection does not exist. Nothing was changed.")
 	}
