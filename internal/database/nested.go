@@ -366,3 +366,68 @@ func (r *Revision) Nested(path []string) (*Revision, bool) {
 	part.Changes = d.changes
 	return &part, true
 }
+
+// doNested makes an operation with a path.
+func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
+	c := tx.snap.byName[op.collection]
+	if c == nil {
+		return nil, tx.noCollection(op.collection)
+	}
+	path := []string{op.collection}
+	if c.isArray() {
+		if op.id == "" {
+			return nil, faultAt(storage.ErrShape, "/id", "the id of the record is missing")
+		}
+		path = append(path, op.id)
+	} else if op.id != "" || c.kind != storage.Object {
+		return nil, faultAt(storage.ErrShape, "/collection", "%s has no ids, or nothing inside", op.collection)
+	}
+	path = append(path, op.path...)
+	inPath := func(f schema.Fault) schema.Fault { return moved(f, "/path") }
+	n, err := tx.snap.Nested(path, op.op == "create")
+	if err != nil {
+		return nil, placed(err, inPath)
+	}
+	if n.ReadOnly || n.IsID {
+		return nil, faultAt(storage.ErrShape, "/path", "the value at %s cannot be changed by itself", n.Name)
+	}
+	w := &writtenValue{element: element{n.Name, n.ID}, path: path}
+	op.collection, op.id = n.Name, n.ID
+	err = tx.Nested(path, op.op == "create", func(inner *Tx) error {
+		field := inner.snap.byName[n.Name]
+		whole := op.op == "set" || op.op == "remove"
+		if whole && n.ID != "" {
+			return faultAt(storage.ErrShape, "/path", "%s is for fields: replace or delete an element", op.op)
+		}
+		switch op.op {
+		case "set":
+			return inner.below("/value", func() error {
+				_, err := inner.Assign(n.Name, op.value)
+				return err
+			})
+		case "remove":
+			if err := inner.checkIf(op, n.Value); err != nil {
+				return err
+			}
+			_, err := inner.Drop(n.Name)
+			return err
+		case "create":
+			e, err := inner.createIn(op, field, create)
+			if e != nil {
+				w.id = e.id
+			}
+			return err
+		}
+		_, err := inner.changeOne(op, field)
+		return placed(err, func(f schema.Fault) schema.Fault {
+			if f.Pointer == "/id" || f.Pointer == "/collection" {
+				return inPath(f)
+			}
+			return f
+		})
+	})
+	if err != nil || op.op == "delete" || op.op == "remove" {
+		return nil, err
+	}
+	return w, nil
+}

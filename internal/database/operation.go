@@ -18,18 +18,19 @@ type operation struct {
 	record, value      jsontext.Value
 	condition          jsontext.Value // its field "if", or nil
 	unset              []string
+	path               []string // to a nested value; nil: the operation is for what the id names
 	field, to          string
 }
 
 // operationFields has the fields of each operation besides op; one that ends in a question mark
 // may be missing.
 var operationFields = map[string][]string{
-	"create":  {"collection", "record"},
-	"update":  {"collection", "id?", "record?", "unset?", "if?"},
-	"replace": {"collection", "id?", "record", "if?"},
-	"delete":  {"collection", "id", "if?"},
-	"set":     {"collection", "value"},
-	"remove":  {"collection", "if?"},
+	"create":  {"collection", "id?", "path?", "record"},
+	"update":  {"collection", "id?", "path?", "record?", "unset?", "if?"},
+	"replace": {"collection", "id?", "path?", "record", "if?"},
+	"delete":  {"collection", "id?", "path?", "if?"},
+	"set":     {"collection", "id?", "path?", "value"},
+	"remove":  {"collection", "id?", "path?", "if?"},
 	"rename":  {"collection", "field?", "to"},
 	"unset":   {"collection", "field"},
 }
@@ -65,6 +66,12 @@ func parseOperation(v jsontext.Value) (*operation, error) {
 		if _, has := rawjson.Member(v, name); !has && !strings.HasSuffix(name, "?") {
 			return nil, faultAt(storage.ErrShape, "/"+name, "%s has a %s", op.op, name)
 		}
+	}
+	if op.op == "delete" && op.id == "" && op.path == nil {
+		return nil, faultAt(storage.ErrShape, "/id", "delete has a id")
+	}
+	if slices.Contains([]string{"create", "set", "remove"}, op.op) && op.id != "" && op.path == nil {
+		return nil, faultAt(storage.ErrShape, "/id", "%s has an id only with a path, to a nested value", op.op)
 	}
 	if op.op == "update" && op.record == nil && op.unset == nil {
 		return nil, faultAt(storage.ErrShape, "/record", "update has a record, or unset")
@@ -103,16 +110,24 @@ func (op *operation) read(name string, value jsontext.Value) error {
 		return nil
 	}
 	if value.Kind() != '[' {
-		return faultAt(storage.ErrShape, "/unset", "must be a list of names, as in [\"title\"]")
+		return faultAt(storage.ErrShape, "/"+name, "must be a list of names, as in [\"title\"]")
 	}
-	op.unset = []string{}
+	list := []string{}
 	for v := range rawjson.Elements(value) {
 		field, _ := rawjson.Text(v)
 		if v.Kind() != '"' || len(field) > maxName {
-			at := fmt.Sprintf("/unset/%d", len(op.unset))
+			at := fmt.Sprintf("/%s/%d", name, len(list))
 			return faultAt(storage.ErrShape, at, "must be a string of at most %d bytes", maxName)
 		}
-		op.unset = append(op.unset, field)
+		list = append(list, field)
 	}
+	if name == "unset" {
+		op.unset = list
+		return nil
+	}
+	if len(list) == 0 {
+		return faultAt(storage.ErrShape, "/path", "is empty: it names a field, as in [\"videos\", \"7\"]")
+	}
+	op.path = list
 	return nil
 }

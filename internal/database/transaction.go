@@ -28,6 +28,9 @@ const maxFaults = 100
 //	{"op": "rename", "collection": …, "field": …, "to": …}
 //	{"op": "unset", "collection": …, "field": …}
 //
+// All but the last three take a path, a list of strings, which leads on from the record with the
+// id, or from an object, to a nested value, see Snapshot.Nested.
+//
 // The first four mean what Put and Delete do; create is the Mode of new records. An object
 // has no id. An update removes the fields in unset, after it has merged those of record. set
 // adds or replaces a top-level field, and remove removes it: its records are deleted and
@@ -42,7 +45,7 @@ const maxFaults = 100
 // addition to the errors of Put and Delete, ErrNotFound, and ErrMismatch if a condition does
 // not hold or a new name is in use. Then the caller must drop tx.
 func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, error) {
-	var written []*element
+	var written []*writtenValue
 	var all FaultError
 	for v := range rawjson.Elements(operations) {
 		at := fmt.Sprintf("/%d", len(written))
@@ -51,35 +54,65 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 			all.Faults = append(all.Faults, schema.Fault{Pointer: at, Detail: detail})
 			break
 		}
-		var e *element
+		var w *writtenValue
 		err := tx.below(at, func() (err error) {
-			e, err = tx.do(v, create)
+			w, err = tx.do(v, create)
 			return err
 		})
 		if err := all.add(err); err != nil {
 			return nil, err
 		}
-		written = append(written, e)
+		written = append(written, w)
 	}
 	if all.Kind != nil {
 		return nil, &all
 	}
 	values := make([]jsontext.Value, len(written))
-	for i, e := range written {
-		if e != nil {
-			values[i] = tx.snap.valueAt(*e)
+	for i, w := range written {
+		if w != nil {
+			values[i] = tx.stored(w)
 		}
 	}
 	return values, nil
 }
 
+// writtenValue is what an operation has written.
+type writtenValue struct {
+	element
+	path []string // to the nested value that element names in its view; nil: element is no nested one
+}
+
+// stored returns the value of what an operation has written, or nil.
+func (tx *Tx) stored(w *writtenValue) jsontext.Value {
+	if w.path == nil {
+		return tx.snap.valueAt(w.element)
+	}
+	n, err := tx.snap.Nested(w.path, false)
+	if err != nil {
+		return nil
+	}
+	return n.View.valueAt(w.element)
+}
+
 // do makes one operation, and returns what it has written. The pointers of its faults lead into
 // the operation.
-func (tx *Tx) do(v jsontext.Value, create Mode) (*element, error) {
+func (tx *Tx) do(v jsontext.Value, create Mode) (*writtenValue, error) {
 	op, err := parseOperation(v)
 	if err != nil {
 		return nil, err
 	}
+	if op.path != nil {
+		return tx.doNested(op, create)
+	}
+	e, err := tx.doOne(op, create)
+	if e == nil {
+		return nil, err
+	}
+	return &writtenValue{element: *e}, err
+}
+
+// doOne makes an operation without a path.
+func (tx *Tx) doOne(op *operation, create Mode) (*element, error) {
 	name := op.collection
 	for pointer, name := range map[string]string{"/collection": name, "/to": op.to} {
 		if name == "$schema" && op.field == "" {

@@ -43,6 +43,7 @@ type Operation struct {
 	Op         string          `json:"op" jsonschema:"create, update, replace, delete, set, remove, rename or unset"`
 	Collection string          `json:"collection" jsonschema:"for set and remove any top-level field"`
 	ID         ID              `json:"id,omitempty" jsonschema:"of the record; an object has none"`
+	Path       []string        `json:"path,omitempty" jsonschema:"on from the record or object to a nested value, as in [\"videos\", \"7\"]"`
 	Record     json.RawMessage `json:"record,omitempty" jsonschema:"all fields of a new record, the changed fields in an update"`
 	Unset      []string        `json:"unset,omitempty" jsonschema:"fields that an update removes"`
 	If         json.RawMessage `json:"if,omitempty" jsonschema:"fields that must have these values before"`
