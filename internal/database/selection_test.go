@@ -89,6 +89,7 @@ type selections struct {
 	fork  *database.DB
 	base  *database.Snapshot // of fork
 	next  int
+	made  map[string]int // how often each kind of change was made
 }
 
 // update makes one change of one of the databases, and sometimes fails.
@@ -131,20 +132,83 @@ func (w *selections) edit() {
 	synctest.Wait()
 }
 
+// rules are schemas with aliases, and with types and unique values that most writes break.
+var rules = []string{
+	`{}`,
+	`{}`,
+	`{"properties":{"c":{"items":{"properties":{"m":{"x-alias":["mm"]}}}}}}`,
+	`{"properties":{"c":{"items":{"properties":{"n":{"type":["number","null"]},"s":{"type":"string"}}}}}}`,
+	`{"properties":{"c":{"items":{"properties":{"k":{"type":"integer"},"m":{"x-unique":true}}}}}}`,
+}
+
+// undo reverts the latest revision, which may be an undo.
+func (w *selections) undo(kind string) {
+	w.did(kind, func(tx *database.Tx) error { _, _, err := tx.Undo(w.db.Snapshot().Rev()); return err })
+}
+
+// did makes a change of the database, and counts it if it was made.
+func (w *selections) did(kind string, change func(*database.Tx) error) bool {
+	before := w.db.Snapshot().Rev()
+	after, err := w.db.Update(w.Context(), change)
+	done := err == nil && after.Rev() > before
+	if done {
+		w.made[kind]++
+	}
+	return done
+}
+
+// replaceAll deletes the collection, which is restored by an undo or made anew, or sets all
+// records at once.
+func (w *selections) replaceAll() {
+	var records []string
+	for r := range w.db.Snapshot().All("c") {
+		if r.Value.Kind() == '{' {
+			records = append(records, string(r.Value))
+		}
+	}
+	w.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	set := func(tx *database.Tx) error {
+		_, err := tx.Do(jsontext.Value(`[{"op":"set","collection":"c","value":[`+strings.Join(records, ",")+`]}]`), database.Create)
+		return err
+	}
+	remove := func(tx *database.Tx) error {
+		_, err := tx.Do(jsontext.Value(`[{"op":"remove","collection":"c"}]`), database.Create)
+		return err
+	}
+	if w.IntN(2) == 0 || !w.did("remove", remove) {
+		w.did("set", set)
+		return
+	}
+	if _, err := ask(w.db.Snapshot(), "c", "k=1&_page=1"); err == nil {
+		w.Fatal("the collection is still there")
+	}
+	if w.IntN(2) == 0 {
+		w.undo("restore")
+	} else {
+		w.did("set again", set)
+	}
+}
+
 func (w *selections) change() {
-	switch w.IntN(16) {
+	switch w.IntN(18) {
 	case 0:
 		w.edit()
 	case 1:
-		rules, err := schema.Compile("s.json", []byte(pick(w.Rand, `{"properties":{"c":{"items":{"properties":{"m":{"x-alias":["mm"]}}}}}}`, `{}`, `{}`)))
+		rules, err := schema.Compile("s.json", []byte(pick(w.Rand, rules...)))
 		if err != nil {
 			w.Fatal(err)
 		}
 		if err := w.db.SetSchema(w.Context(), rules); err != nil {
 			w.Fatal(err)
 		}
-	case 2, 3:
-		w.db.Update(w.Context(), func(tx *database.Tx) error { _, _, err := tx.Undo(w.db.Snapshot().Rev()); return err })
+	case 2:
+		w.undo("undo")
+	case 3:
+		w.update(w.db)
+		w.undo("undo")
+		w.undo("redo")
+	case 16, 17:
+		w.replaceAll()
 	case 4:
 		w.base = w.db.Snapshot()
 		w.fork = w.db.Fork(w.base, func(int) error { return nil })
@@ -166,12 +230,13 @@ func TestSelections(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
-		w := &selections{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), next: 160}
+		w := &selections{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), next: 160, made: make(map[string]int)}
 		var records []string
 		for i := range w.next {
 			records = append(records, randomSelected(w.Rand, fmt.Sprint(i)))
 		}
-		w.store = storetest.NewMemStore(jsontext.Value(`{"c":[` + strings.Join(records, ",") + `,5,{"n":1},"text"]}`))
+		contents := jsontext.Value(`{"c":[` + strings.Join(records, ",") + `,5,{"n":1},"text"]}`)
+		w.store = storetest.NewMemStore(contents)
 		w.db = open(t, w.store)
 		go w.db.Follow(t.Context())
 		w.base = w.db.Snapshot()
@@ -186,6 +251,16 @@ func TestSelections(t *testing.T) {
 			}
 			listings = slices.Delete(listings, 0, 1)
 			w.change()
+			if _, ok := w.db.Snapshot().Kind("c"); !ok { // removed, and the rules refuse the records
+				w.store.Edit(contents)
+				synctest.Wait()
+			}
+		}
+		t.Log(w.made)
+		for _, kind := range []string{"undo", "redo", "remove", "set", "set again", "restore"} {
+			if times(0, 1) > 0 && w.made[kind] == 0 {
+				t.Errorf("no %s", kind)
+			}
 		}
 	})
 }
