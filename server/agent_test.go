@@ -276,7 +276,7 @@ func TestAgentSession(t *testing.T) {
 	t.Cleanup(far.Close)
 	b := connect(t, far, "/_/s/agent/_/mcp")
 	in(web, "", "POST", "/_/s/agent/posts", `{"userId":7}`) // there is no such user
-	in(web, "", "PATCH", "/_/s/agent/db", `[{"op":"add","path":"/notes","value":[{"id":1,"text":"x"}]}]`, "Content-Type", "application/json-patch+json")
+	in(web, "", "POST", "/_/s/agent/_/transaction", `[{"op":"set","collection":"notes","value":[{"id":1,"text":"x"}]}]`)
 	for _, test := range []struct{ path, has string }{
 		{"/_/types.d.ts", "text"}, {"/_/openapi.json", "/notes/{id}"}, {"/_/llms.txt", "notes (1)"}, {"/_/llms.txt", "/_/s/agent/_/types.d.ts"},
 	} {

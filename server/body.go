@@ -74,7 +74,7 @@ func (req *request) parseText(text []byte) (*body, error) {
 
 // readText reads the request body, and checks its type and size.
 func (req *request) readText() ([]byte, error) {
-	if err := checkMedia(req.Request, req.name == "" && req.Request.Method == http.MethodPatch); err != nil {
+	if err := checkMedia(req.Request); err != nil {
 		return nil, err
 	}
 	if req.Request.ContentLength > req.MaxBody {
@@ -259,13 +259,10 @@ func (d *bodyDecoder) startElement(kind jsontext.Kind, depth int) {
 }
 
 // checkMedia returns an error unless the Content-Type of the request is JSON, a
-// type that ends in +json (RFC 6839), or missing. A patch of the whole database
-// must be a JSON Patch.
-func checkMedia(r *http.Request, whole bool) error {
+// type that ends in +json (RFC 6839), or missing.
+func checkMedia(r *http.Request) error {
 	header, accept := "Accept", "application/json"
 	switch {
-	case whole:
-		header, accept = "Accept-Patch", acceptDatabasePatch
 	case r.Method == http.MethodPatch:
 		header, accept = "Accept-Patch", acceptPatch
 	case r.Method == methodQuery:
@@ -279,7 +276,7 @@ func checkMedia(r *http.Request, whole bool) error {
 		return refuse("Content-Encoding is not supported: send the body without it.")
 	}
 	value := r.Header.Get("Content-Type")
-	if value == "" && !whole {
+	if value == "" {
 		// A page can send a body without type and without preflight, and the browser adds
 		// remembered credentials.
 		if isCrossOrigin(r) {
@@ -290,12 +287,8 @@ func checkMedia(r *http.Request, whole bool) error {
 	media, _, err := mime.ParseMediaType(value)
 	patch := media == openapi.MergeType || media == openapi.PatchType
 	switch {
-	case err != nil && value != "":
+	case err != nil:
 		return refuse("The Content-Type does not parse. It should be application/json.")
-	case whole && media == openapi.PatchType:
-		return nil
-	case whole:
-		return refuse("PATCH accepts " + accept + ` here: a JSON Patch, such as [{"op": "add", "path": "/tags", "value": []}].`)
 	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
 		return nil
 	case media == "application/x-www-form-urlencoded":

@@ -56,9 +56,6 @@ func inCluster(t *testing.T, o server.Options, contents string, test func(t *tes
 func (n *peer) send(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(body, "[{\"op\"") {
-		r.Header.Set("Content-Type", "application/json-patch+json")
-	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -188,18 +185,18 @@ func TestWritesFindLatest(t *testing.T) {
 			time.AfterFunc(time.Second, func() { b.store.Hold(false) })
 		}
 		behind()
-		a.want(t, 200, "", "PATCH", "/db", `[{"op":"add","path":"/tags","value":[]}]`)
+		a.want(t, 200, "", "POST", "/_/transaction", `[{"op":"set","collection":"tags","value":[]}]`)
 		b.want(t, 404, "There is no collection", "GET", "/tags", "")
 		b.want(t, 201, "x", "POST", "/tags", `{"id":"x"}`)
 		behind()
 		a.want(t, 201, "", "POST", "/posts", `{"id":"2"}`)
 		b.want(t, 201, `"postId":"2"`, "POST", "/posts/2/comments", `{"id":"c"}`)
 		behind()
-		a.want(t, 200, "", "PATCH", "/db", `[{"op":"add","path":"/likes","value":[{"id":"l","postId":"2"}]}]`)
+		a.want(t, 200, "", "POST", "/_/transaction", `[{"op":"set","collection":"likes","value":[{"id":"l","postId":"2"}]}]`)
 		b.want(t, 200, "", "DELETE", "/posts/2?_dependent=likes,comments", "")
 		b.want(t, 200, `"likes":[]`, "GET", "/db", "")
 		behind()
-		a.want(t, 200, "", "PATCH", "/db", `[{"op":"replace","path":"/profile","value":[]}]`)
+		a.want(t, 200, "", "POST", "/_/transaction", `[{"op":"set","collection":"profile","value":[]}]`)
 		b.want(t, 405, "POST is not allowed", "POST", "/posts/1", `{}`)
 		b.want(t, 201, "Ann", "POST", "/profile", `{"name":"Ann"}`)
 		b.want(t, 404, "There is no collection", "POST", "/none", `{}`)

@@ -135,7 +135,7 @@ func (req *request) howToAdd(name string) string {
 		ways = append(ways, way)
 	}
 	if !req.ReadOnly {
-		ways = append(ways, fmt.Sprintf(`send PATCH /db with [{"op":"add","path":%s,"value":[]}] as application/json-patch+json`, rawjson.AppendQuote(nil, rawjson.Pointer(name))))
+		ways = append(ways, fmt.Sprintf(`send POST /_/transaction with [{"op":"set","collection":%s,"value":[]}]`, rawjson.AppendQuote(nil, name)))
 	}
 	if ways == nil {
 		return ""

@@ -217,11 +217,11 @@ func TestListPrecondition(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 16 {
 			wait.Go(func() {
-				method, media, body := "POST", "application/json", `{}`
+				to, body := path, `{}`
 				if path == "/db" {
-					method, media, body = "PATCH", "application/json-patch+json", `[{"op":"add","path":"/posts/-","value":{}}]`
+					to, body = "/_/transaction", `[{"op":"create","collection":"posts","record":{}}]`
 				}
-				response, text := ask(t, method, at+path, body, "If-Match", tag, "Content-Type", media)
+				response, text := ask(t, "POST", at+to, body, "If-Match", tag, "Content-Type", "application/json")
 				switch response.StatusCode {
 				case http.StatusCreated, http.StatusOK:
 					done.Add(1)

@@ -28,9 +28,9 @@ var (
 	nestedList = route{of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).assign, delete: (*request).drop, parameters: anyParameter}
 	nestedRecord = route{of: array, get: (*request).read, put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
-		acceptPatch: acceptPatch, parameters: ofRecord}
+		parameters: ofRecord}
 	nestedObject = route{of: object, get: (*request).read, put: (*request).replaceObject, patch: (*request).patch, delete: (*request).drop,
-		acceptPatch: acceptPatch, parameters: ofRecord}
+		parameters: ofRecord}
 	nestedValue = route{of: array, get: (*request).read, put: (*request).assign, delete: (*request).drop}
 	nestedID    = route{of: array, get: (*request).read, put: (*request).refuseID, delete: (*request).refuseID}
 )

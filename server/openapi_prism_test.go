@@ -183,8 +183,8 @@ func simpleRequests() []string {
 		"PATCH /drivers/1\n\n"+`{"cellPhone":"603-555-0199"}`, "PATCH /drivers/1 # taken\n\n"+`{"email":"ruth.ellery@example.com"}`,
 		"POST /drivers\n\n"+`{"driverName":"Lena","cellPhone":"603-555-0121","email":"lena@example.com"}`,
 		"PUT /drivers/4\n\n"+`{"driverName":"Sam","cellPhone":"603-555-0121","email":"sam@example.com"}`,
-		"PATCH /db\nContent-Type: application/json-patch+json\n\n"+`[{"op":"replace","path":"/schedules/0/title","value":"t"}]`,
-		"PATCH /db # it differs\nContent-Type: application/json-patch+json\n\n"+`[{"op":"test","path":"/schedules/0/title","value":"x"}]`,
+		"POST /_/transaction\n\n"+`[{"op":"update","collection":"schedules","id":1,"record":{"title":"t"}}]`,
+		"POST /_/transaction # it differs\n\n"+`[{"op":"update","collection":"schedules","id":1,"record":{},"if":{"title":"x"}}]`,
 		"DELETE /schedules/8", "DELETE /schedules/8 # no such record", "DELETE /schedules/7\nPrefer: return=minimal", "DELETE /drivers/4?_dependent=schedules",
 		"POST /_/undo", "POST /_/reset",
 		"POST /_/simulate\n\n"+`{"path":"/nothing","code":418}`, "PUT /_/simulate\n\n[]", "DELETE /_/simulate",
@@ -201,7 +201,7 @@ var invalidRequests = []string{
 	"PUT /schedules/1\n\n" + `{"title":"alone"}`,
 	"PATCH /schedules/1\n\n" + `{"status":"Scheduld"}`,
 	"POST /drivers\n\n" + `{"driverName":"x","cellPhone":"123","email":"x@example.com"}`,
-	"PATCH /db\nContent-Type: application/json-patch+json\n\n" + `[{"op":"nothing"}]`,
+	"POST /_/transaction\n\n" + `[{"op":"nothing"}]`,
 }
 
 const freeDatabase = `{

@@ -14,6 +14,7 @@ import (
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
+	"pickup/server/openapi"
 )
 
 // requestBodies is a recorded request with the bodies of the request and of the response.
@@ -67,7 +68,9 @@ var recordings = sync.Pool{New: func() any { return new(recording) }}
 // page of the service, or for a resource of the service.
 func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	r := c.Request
-	if !s.Requests || isOwnPage(r) || rewrite.IsService(s.pathOf(r)) {
+	path := s.pathOf(r)
+	isData := !rewrite.IsService(path) || path == openapi.TransactionPath
+	if !s.Requests || isOwnPage(r) || !isData {
 		return nil
 	}
 	sent := sentURL(r)

@@ -17,11 +17,8 @@ const methodQuery = "QUERY"
 // acceptQuery is the media type of its body, a condition as in _where.
 const acceptQuery = "application/json"
 
-// Values of Accept-Patch (RFC 5789 section 3.1).
-const (
-	acceptPatch         = openapi.JSONType + ", " + openapi.MergeType + ", " + openapi.PatchType
-	acceptDatabasePatch = openapi.PatchType
-)
+// acceptPatch is the value of Accept-Patch (RFC 5789 section 3.1).
+const acceptPatch = openapi.JSONType + ", " + openapi.MergeType + ", " + openapi.PatchType
 
 // methods are the methods that the service knows. Every path is registered for
 // all of them, so that the route, which knows what the data has there, answers
@@ -41,7 +38,6 @@ type route struct {
 	writeParameters               map[string]string // the same of other methods
 	reads                         bool              // its POST may only read
 	outside                       bool              // it is not a resource of sessions
-	acceptPatch                   string            // the media types of a patch
 }
 
 type handler = func(*request) error

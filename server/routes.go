@@ -20,20 +20,19 @@ import (
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex, parameters: anyParameter},
-	// The whole database, unless it has a field called db. A PATCH is a transaction.
-	{path: "/db", of: nothing, get: (*request).readDatabase, patch: (*request).patchDatabase, acceptPatch: acceptDatabasePatch,
-		parameters: "_since"},
+	// The whole database, unless it has a field called db.
+	{path: "/db", of: nothing, get: (*request).readDatabase, parameters: "_since"},
 	// A collection. PUT, PATCH and DELETE change the record whose id is in the query.
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
-		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
 		parameters:      anyParameter,
 		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, acceptPatch: acceptPatch, parameters: ofRecord},
+		put: (*request).replace, patch: (*request).patch, parameters: ofRecord},
 	// A record.
 	{path: "/:collection/:id", of: array, get: (*request).read,
-		put: (*request).replace, patch: (*request).patch, delete: (*request).remove, acceptPatch: acceptPatch,
+		put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
 		parameters:      ofRecord,
 		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
 	// The records of another collection that refer to a record.

@@ -128,8 +128,14 @@ func (req *request) choose(choices []*route) (*route, error) {
 
 // notAllowed returns the problem for a method that a route does not have.
 func (req *request) notAllowed(r *route) *problem.Problem {
-	allow := r.allow(req.refuseWrites() != nil)
-	return problem.Newf(http.StatusMethodNotAllowed, "%s is not allowed here. Allowed methods: %s.", httpx.Clip(req.Request.Method), allow).With("Allow", allow)
+	readOnly := req.refuseWrites() != nil
+	allow := r.allow(readOnly)
+	method := req.Request.Method
+	p := problem.Newf(http.StatusMethodNotAllowed, "%s is not allowed here. Allowed methods: %s.", httpx.Clip(method), allow)
+	if method == http.MethodPatch && r.of == nothing && !readOnly {
+		p.Detail += " To change several records at once, send POST /_/transaction."
+	}
+	return p.With("Allow", allow)
 }
 
 // sendOptions sends the methods of the route, and what their bodies may be.
@@ -137,7 +143,7 @@ func (req *request) sendOptions(r *route) error {
 	readOnly := req.refuseWrites() != nil
 	req.Header("Allow", r.allow(readOnly))
 	if r.patch != nil && !readOnly {
-		req.Header("Accept-Patch", r.acceptPatch)
+		req.Header("Accept-Patch", acceptPatch)
 	}
 	if r.query != nil {
 		req.Header("Accept-Query", acceptQuery)

@@ -208,7 +208,7 @@ func TestSessionMemory(t *testing.T) {
 // the session has, where it has it.
 func TestSessionDocument(t *testing.T) {
 	_, web := open(t, `{"posts":[{"id":1}]}`, server.Options{})
-	in(web, "s", "PATCH", "/db", `[{"op":"add","path":"/pets","value":[{"id":1}]}]`, "Content-Type", "application/json-patch+json")
+	in(web, "s", "POST", "/_/transaction", `[{"op":"set","collection":"pets","value":[{"id":1}]}]`)
 	for _, test := range []struct {
 		session, target, server string
 		has, hasNot             []string

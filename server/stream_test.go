@@ -223,9 +223,6 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // do sends a request that may fail while the store is broken.
 func (m *modelServer) do(method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	if resourceOf(path) == "/db" && method == "PATCH" {
-		r.Header.Set("Content-Type", "application/json-patch+json")
-	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, r)
 	return w
@@ -339,10 +336,13 @@ func (m *modelServer) write(random *rand.Rand, kind int, session string) {
 	case 6:
 		m.do("PATCH", session+"/profile", fmt.Sprintf(`{"name":"%d"}`, n))
 	case 7:
-		m.do("PATCH", session+"/db", fmt.Sprintf(`[{"op":"replace","path":"/posts/0/n","value":%d},{"op":"remove","path":"/posts/1"},`+
-			`{"op":"add","path":"/posts/-","value":{"n":%d}},{"op":"add","path":"/profile","value":{"name":"%d"}}]`, n, 9-n, n))
+		third := `{"op":"set","collection":"profile","value":{}}`
+		if random.IntN(2) == 0 {
+			third = fmt.Sprintf(`{"op":"delete","collection":"posts","id":%d}`, id)
+		}
+		m.do("POST", session+"/_/transaction", fmt.Sprintf(`[{"op":"create","collection":"posts","record":{"n":%d}},{"op":"set","collection":"profile","value":{"name":"%d"}},%s]`, 9-n, n, third))
 	case 8:
-		m.do("PATCH", session+"/db", `[{"op":"remove","path":"/profile"},{"op":"add","path":"/tags","value":[{"id":"b"}]}]`)
+		m.do("POST", session+"/_/transaction", `[{"op":"remove","collection":"profile"},{"op":"set","collection":"tags","value":[{"id":"b"}]}]`)
 	}
 }
 
@@ -514,10 +514,10 @@ func (m *modelServer) serve(change func()) {
 	change()
 	// Everybody gets an event of the last state, and so knows that it is the last.
 	m.edit(`{"posts":[],"profile":{"name":"before"}}`)
-	m.do("PATCH", modelSession+"/db", `[{"op":"add","path":"/posts","value":[]},{"op":"add","path":"/profile","value":{"name":"before"}}]`)
+	m.do("POST", modelSession+"/_/transaction", `[{"op":"set","collection":"posts","value":[]},{"op":"set","collection":"profile","value":{"name":"before"}}]`)
 	m.record()
 	m.edit(`{"posts":[{"id":3,"n":9},{"id":4,"n":33}],"profile":{"name":"last"}}`)
-	m.do("PATCH", modelSession+"/db", `[{"op":"add","path":"/posts","value":[{"id":3,"n":9}]},{"op":"add","path":"/profile","value":{"name":"last"}}]`)
+	m.do("POST", modelSession+"/_/transaction", `[{"op":"set","collection":"posts","value":[{"id":3,"n":9}]},{"op":"set","collection":"profile","value":{"name":"last"}}]`)
 	last := m.record()
 	m.mu.Lock()
 	m.last = last

@@ -259,23 +259,6 @@ func (req *request) applyPatch() error {
 	return req.sendTarget(http.StatusOK, after, &body{objects: []jsontext.Value{spelledIn(patch)}})
 }
 
-// patchDatabase serves PATCH /db: a transaction over any number of records and
-// collections. The answer is the database after it.
-func (req *request) patchDatabase() error {
-	patch, err := req.readJSON()
-	if err != nil {
-		return err
-	}
-	after, err := req.updateList("", func(tx *database.Tx) error { return tx.PatchDatabase(patch) })
-	switch {
-	case err != nil:
-		return err
-	case req.prefer(preferMinimal):
-		return req.sendNothing()
-	}
-	return req.sendJSON(http.StatusOK, append(after.AppendJSON(nil), '\n'))
-}
-
 // spelledIn returns an object with the fields that the paths of a patch name, in
 // their spelling.
 func spelledIn(patch jsontext.Value) jsontext.Value {

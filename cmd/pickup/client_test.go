@@ -66,8 +66,8 @@ func TestOpenOrAsk(t *testing.T) {
 	if c == nil || c.prefix != "/api" || c.maxBody != 1000 {
 		t.Fatalf("the client is %+v", c)
 	}
-	_, _, err := c.send(t.Context(), http.MethodPatch, c.prefix+"/db", []byte("[]"), "Prefer", "tx=rollback")
-	if refused, ok := err.(*refusedError); !ok || refused.status != http.StatusConflict || refused.Detail != "PATCH /api/db has tx=rollback." {
+	_, _, err := c.send(t.Context(), http.MethodPost, "/_/transaction", []byte("[]"), "Prefer", "tx=rollback")
+	if refused, ok := err.(*refusedError); !ok || refused.status != http.StatusConflict || refused.Detail != "POST /_/transaction has tx=rollback." {
 		t.Errorf("the error is %#v", err)
 	}
 	held.Close()

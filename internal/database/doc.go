@@ -23,9 +23,9 @@
 //     time and random ids;
 //   - revision.go has one change and the only comparison of two states; batch.go applies the
 //     batches of a store to a state;
-//   - tx.go, references.go, patch.go and transaction.go have the writes; merge.go applies and
-//     validates the changes between two states, for an undo, a reset, a commit of a session and a
-//     patch of the database; undo.go has undo and reset; errors.go has the errors of writes;
+//   - tx.go, references.go, patch.go, operation.go, transaction.go and nested.go have the writes;
+//     merge.go applies the changes between two states, for an undo, a reset and a commit of a
+//     session; undo.go has undo and reset; errors.go has the errors of writes;
 //   - find.go has the reads, selection.go finds records by index, and embed.go has results;
 //     unknown.go finds unknown names in a query; relate.go has the relations between collections;
 //   - history.go retains the latest revisions, and named.go has snapshots with names; edits.go

@@ -31,11 +31,19 @@ func names(edits []database.Edit) string {
 	return strings.Join(lines, "\n")
 }
 
-// patched applies a JSON Patch to the database.
-func patched(t *testing.T, db *database.DB, patch string) {
+// doing returns an update that makes operations.
+func doing(operations string) func(*database.Tx) error {
+	return func(tx *database.Tx) error {
+		_, err := tx.Do(jsontext.Value(operations), database.Create)
+		return err
+	}
+}
+
+// change makes operations.
+func change(t *testing.T, db *database.DB, operations string) {
 	t.Helper()
-	if _, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch)) }); err != nil {
-		t.Fatalf("%s: %v", patch, err)
+	if _, err := db.Update(t.Context(), doing(operations)); err != nil {
+		t.Fatalf("%s: %v", operations, err)
 	}
 }
 
@@ -65,83 +73,83 @@ func TestEdits(t *testing.T) {
 	}{
 		{
 			name:  "an older version with another change",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2},{"op":"add","path":"/c/-","value":{"id":"3"}}]`, `{"c":[{"id":"1","n":1,"m":1},{"id":"2","n":7}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}},{"op":"create","collection":"c","record":{"id":"3"}}]`, `{"c":[{"id":"1","n":1,"m":1},{"id":"2","n":7}],"o":{"x":1,"y":1}}`},
 			want:  "c/1 c/3",
 		},
 		{
 			name:  "an older version of a record, with another change of it",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":1,"m":5},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":1,"m":5},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
 			want:  "c/1",
 		},
 		{
 			name:  "one that a client wrote in between",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `[{"op":"replace","path":"/c/0/n","value":3}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `[{"op":"update","collection":"c","id":1,"record":{"n":3}}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
 			want:  "c/1",
 		},
 		{
 			name:  "on top of a write",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":9,"m":5},{"id":"2"}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":9,"m":5},{"id":"2"}],"o":{"x":1,"y":1}}`},
 		},
 		{
 			name:  "in another order, and spelled otherwise",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"o":{"y":1,"x":1},"c":[{"id":"2","n":1},{"m":1, "n":2, "id":"1"}]}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"o":{"y":1,"x":1},"c":[{"id":"2","n":1},{"m":1, "n":2, "id":"1"}]}`},
 		},
 		{
 			name:  "a deleted record is there again",
-			steps: []string{`[{"op":"remove","path":"/c/1"}]`, `{"c":[{"id":"1","n":1,"m":1},{"id":"2","n":8}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"delete","collection":"c","id":2}]`, `{"c":[{"id":"1","n":1,"m":1},{"id":"2","n":8}],"o":{"x":1,"y":1}}`},
 			want:  "c/2",
 		},
 		{
 			name:  "a record was written, and is gone",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
 			want:  "c/1",
 		},
 		{
 			name:  "a record was not written, and is gone",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":2,"m":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":2,"m":1}],"o":{"x":1,"y":1}}`},
 		},
 		{
 			name:  "deleted and made again",
-			steps: []string{`[{"op":"remove","path":"/c/1"}]`, `[{"op":"add","path":"/c/-","value":{"id":"2","n":5}}]`, start},
+			steps: []string{`[{"op":"delete","collection":"c","id":2}]`, `[{"op":"create","collection":"c","record":{"id":"2","n":5}}]`, start},
 			want:  "c/2",
 		},
 		{
 			name:  "an object",
-			steps: []string{`[{"op":"replace","path":"/o/x","value":2}]`, start},
+			steps: []string{`[{"op":"update","collection":"o","record":{"x":2}}]`, start},
 			want:  "o",
 		},
 		{
 			name:  "a collection with its records",
-			steps: []string{`[{"op":"add","path":"/c/-","value":{"id":"3"}}]`, `{"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"create","collection":"c","record":{"id":"3"}}]`, `{"o":{"x":1,"y":1}}`},
 			want:  "c",
 		},
 		{
 			name:  "a new collection",
-			steps: []string{`[{"op":"add","path":"/d","value":[{"id":"1"}]}]`, start},
+			steps: []string{`[{"op":"set","collection":"d","value":[{"id":"1"}]}]`, start},
 			want:  "d",
 		},
 		{
 			name:  "a second editor with an older version",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":7}],"o":{"x":1,"y":1}}`, start},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":7}],"o":{"x":1,"y":1}}`, start},
 			want:  "c/1",
 		},
 		{
 			name:  "again after the first was taken back in the editor",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, start, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`, start},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, start, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`, start},
 			want:  "c/1",
 		},
 		{
 			name:  "taken back in the editor",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, start, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, start, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
 		},
 		{
 			name:  "a version that one editor has written, after a write",
-			steps: []string{`{"c":[{"id":"1","n":5,"m":1}]}`, `[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":5,"m":1}]}`},
+			steps: []string{`{"c":[{"id":"1","n":5,"m":1}]}`, `[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":5,"m":1}]}`},
 			want:  "c/1",
 		},
 		{
 			name:  "an edit of what was not written",
-			steps: []string{`[{"op":"replace","path":"/c/0/n","value":2}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":3}],"o":{"x":1,"y":1}}`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
+			steps: []string{`[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":3}],"o":{"x":1,"y":1}}`, `{"c":[{"id":"1","n":2,"m":1},{"id":"2","n":1}],"o":{"x":1,"y":1}}`},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -151,7 +159,7 @@ func TestEdits(t *testing.T) {
 				before := ""
 				for i, step := range test.steps {
 					if before = whole(db.Snapshot()); strings.HasPrefix(step, "[") {
-						patched(t, db, step)
+						change(t, db, step)
 						continue
 					}
 					rev := edited(s, db, step)
@@ -189,7 +197,7 @@ func TestEditInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"people":[{"id":1,"name":"Ann"},{"id":2,"name":"Bob"}],"o":{"x":1},"tags":["a","b"]}`)
 		defer ctx.end()
-		patched(t, db, `[{"op":"add","path":"/people/-","value":{"name":"Zed"}},{"op":"replace","path":"/people/0/name","value":"Annie"},{"op":"replace","path":"/o/x","value":2}]`)
+		change(t, db, `[{"op":"create","collection":"people","record":{"name":"Zed"}},{"op":"update","collection":"people","id":1,"record":{"name":"Annie"}},{"op":"update","collection":"o","record":{"x":2}}]`)
 		rev := edited(s, db, `{"people":[{"id":1,"name":"Ann"},{"id":2,"name":"Robert"}],"o":{"x":1},"tags":["a"]}`)
 		if got := names(db.Edits()); got != "o people/1 people/3" {
 			t.Fatalf("found are %s", got)
@@ -242,9 +250,9 @@ func TestEditConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, `{"c":[{"id":1,"n":1},{"id":2,"n":1}]}`)
 		defer ctx.end()
-		patched(t, db, `[{"op":"replace","path":"/c/0/n","value":2},{"op":"replace","path":"/c/1/n","value":2}]`)
+		change(t, db, `[{"op":"update","collection":"c","id":1,"record":{"n":2}},{"op":"update","collection":"c","id":2,"record":{"n":2}}]`)
 		rev := edited(s, db, `{"c":[{"id":1,"n":1},{"id":2,"n":1}]}`)
-		patched(t, db, `[{"op":"replace","path":"/c/0/n","value":3}]`)
+		change(t, db, `[{"op":"update","collection":"c","id":1,"record":{"n":3}}]`)
 		var conflict *database.ConflictError
 		if err := undo(t, db, rev); !errors.As(err, &conflict) || len(conflict.Changed) != 1 || conflict.Changed[0].ID != "1" {
 			t.Errorf("%v: %+v", err, conflict)
@@ -285,7 +293,7 @@ func TestEditsAreBounded(t *testing.T) {
 				text := strings.Repeat("x", test.size)
 				var revs []storage.Rev
 				for i := range min(20, test.kept+3) {
-					patched(t, db, fmt.Sprintf(`[{"op":"add","path":"/c/-","value":{"id":"%d","text":%q}}]`, i, text))
+					change(t, db, fmt.Sprintf(`[{"op":"create","collection":"c","record":{"id":"%d","text":%q}}]`, i, text))
 					revs = append(revs, edited(s, db, fmt.Sprintf(`{"c":[],"o":{"n":%d}}`, i-1)))
 					// An edit without a loss is dropped first.
 					edited(s, db, fmt.Sprintf(`{"c":[],"o":{"n":%d}}`, i))
@@ -328,10 +336,10 @@ func TestEditOfLargeWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, ctx := followed(t, text(1, 1))
 		defer ctx.end()
-		patched(t, db, `[{"op":"replace","path":"/o/x","value":2}]`)
+		change(t, db, `[{"op":"update","collection":"o","record":{"x":2}}]`)
 		all := text(2, 2)
 		_, records, _ := strings.Cut(all, `"c":`)
-		patched(t, db, `[{"op":"replace","path":"/c","value":`+strings.TrimSuffix(records, "}")+`}]`)
+		change(t, db, `[{"op":"set","collection":"c","value":`+strings.TrimSuffix(records, "}")+`}]`)
 		edited(s, db, text(1, 1))
 		if open := db.Edits(); len(open) != 1 || len(open[0].Undone) != n+1 {
 			t.Errorf("%d edits have undone writes", len(open))
@@ -357,10 +365,10 @@ func TestEditsUnderTraffic(t *testing.T) {
 				start := fmt.Sprintf(`{"c":[{"id":1},{"id":2,"t":%q},{"id":3,"t":%q},{"id":4,"t":%q}]}`, text, text, text)
 				s, db, ctx := followed(t, start)
 				defer ctx.end()
-				patched(t, db, `[{"op":"add","path":"/c/0/n","value":2}]`)
+				change(t, db, `[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`)
 				edited(s, db, start)
 				for i := range 100 << 10 / test.size {
-					patched(t, db, fmt.Sprintf(`[{"op":"replace","path":"/c/%d/t","value":"%d%s"}]`, 1+i%3, i, text))
+					change(t, db, fmt.Sprintf(`[{"op":"update","collection":"c","id":%d,"record":{"t":"%d%s"}}]`, 2+i%3, i, text))
 				}
 				if n := len(db.Edits()); n != test.kept {
 					t.Errorf("%d edits are kept", n)
@@ -375,7 +383,7 @@ func TestEditOfRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, db, ctx := followed(t, `{"c":[{"id":1,"key":"a"}]}`)
 		defer ctx.end()
-		patched(t, db, `[{"op":"add","path":"/c/0/n","value":2}]`)
+		change(t, db, `[{"op":"update","collection":"c","id":1,"record":{"n":2}}]`)
 		rules, err := schema.Compile("db.schema.json", []byte(`{"properties":{"c":{"items":{"x-id-field":"key"}}}}`))
 		if err != nil {
 			t.Fatal(err)

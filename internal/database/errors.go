@@ -55,6 +55,16 @@ func (e *FaultError) add(err error) error {
 	return nil
 }
 
+// addTaken adds faults of taken values.
+func (e *FaultError) addTaken(faults []schema.Fault, translate func(schema.Fault) schema.Fault) {
+	if e.Kind == nil && faults != nil {
+		e.Kind = ErrExists
+	}
+	for _, f := range faults {
+		e.Faults = append(e.Faults, translate(f))
+	}
+}
+
 // A ConflictError reports that a change cannot be made because of other changes since then.
 type ConflictError struct {
 	Detail  string // a sentence
@@ -93,11 +103,6 @@ func shapeFault(err error, pointer string) error {
 // idChanged returns the error for a record that would get another id.
 func idChanged(idMember string) error {
 	return faultAt(storage.ErrShape, rawjson.Pointer(idMember), "the id cannot be changed")
-}
-
-// refusePatch returns the error for a malformed patch; at is a pointer into it.
-func refusePatch(at, detail string) error {
-	return faultAt(storage.ErrShape, at, "%s", detail)
 }
 
 // patchFault returns an error of package jsonpatch as a *FaultError.

@@ -232,20 +232,20 @@ func TestRebase(t *testing.T) {
 		{
 			name: "a collection that is gone, for the session",
 			fork: []func(*Tx) error{create("d", `{"n":5}`), create("d", `{"n":6}`)},
-			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			main: []func(*Tx) error{do(`[{"op":"remove","collection":"d"}]`)},
 			take: TakeFork, kind: storage.ErrInvalid, want: `/d/2/n: "old" is not an integer`,
 		},
 		{
 			name: "an object that is gone, for the session",
 			fork: []func(*Tx) error{object(`{"n":5}`)},
-			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/o"}]`)},
+			main: []func(*Tx) error{do(`[{"op":"remove","collection":"o"}]`)},
 			take: TakeFork,
 			want: `{"d":[{"id":1,"email":"a@x","n":1},{"id":2,"n":"old"}],"s":[],"o":{"n":5}}`,
 		},
 		{
 			name: "a collection that is gone, for the database",
 			fork: []func(*Tx) error{create("d", `{"n":5}`), object(`{"n":5}`)},
-			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			main: []func(*Tx) error{do(`[{"op":"remove","collection":"d"}]`)},
 			take: TakeDatabase,
 			want: `{"s":[],"o":{"n":5}}`,
 		},
@@ -264,7 +264,7 @@ func TestRebase(t *testing.T) {
 		{
 			name: "a new record of a collection that is gone",
 			fork: []func(*Tx) error{create("d", `{"n":5}`)},
-			main: []func(*Tx) error{patch(`[{"op":"remove","path":"/d"}]`)},
+			main: []func(*Tx) error{do(`[{"op":"remove","collection":"d"}]`)},
 			want: "d/3",
 		},
 		{
@@ -275,21 +275,21 @@ func TestRebase(t *testing.T) {
 		},
 		{
 			name: "the rules delete what the database has changed",
-			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`), create("k", `{"dId":3,"n":1}`)},
+			base: []func(*Tx) error{create("d", `{}`), do(`[{"op":"set","collection":"k","value":[]}]`), create("k", `{"dId":3,"n":1}`)},
 			fork: []func(*Tx) error{remove("d", "3")},
 			main: []func(*Tx) error{merge("k", "1", `{"n":2}`)},
 			take: TakeDatabase, want: "k/1",
 		},
 		{
 			name: "the rules delete what the database has added",
-			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`), create("k", `{"n":1}`)},
+			base: []func(*Tx) error{create("d", `{}`), do(`[{"op":"set","collection":"k","value":[]}]`), create("k", `{"n":1}`)},
 			fork: []func(*Tx) error{remove("d", "3")},
 			main: []func(*Tx) error{create("k", `{"dId":3}`), merge("k", "1", `{"dId":3}`)},
 			want: "k/1 k/2",
 		},
 		{
 			name: "the same, for the session",
-			base: []func(*Tx) error{create("d", `{}`), patch(`[{"op":"add","path":"/k","value":[]}]`)},
+			base: []func(*Tx) error{create("d", `{}`), do(`[{"op":"set","collection":"k","value":[]}]`)},
 			fork: []func(*Tx) error{remove("d", "3")},
 			main: []func(*Tx) error{create("k", `{"dId":3}`)},
 			take: TakeFork,

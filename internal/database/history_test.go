@@ -200,10 +200,10 @@ func randomUpdate(tx *Tx, r *rand.Rand) (err error) {
 		case 5:
 			_, err = tx.Put(Merge, "o", "", jsontext.Value(fmt.Sprintf(`{"n":%d}`, r.IntN(3))))
 		case 6:
-			err = tx.PatchDatabase(jsontext.Value(fmt.Sprintf(`[{"op":"add","path":"/%s/0","value":{"first":true}}]`, name)))
+			err = do(fmt.Sprintf(`[{"op":"rename","collection":%q,"field":"n","to":"m"}]`, name))(tx)
 		case 7:
-			op := []string{`{"op":"remove","path":"/%s"}`, `{"op":"add","path":"/%s","value":[{"id":"7"}]}`, `{"op":"add","path":"/%s","value":{}}`}[r.IntN(3)]
-			err = tx.PatchDatabase(jsontext.Value("[" + fmt.Sprintf(op, name) + "]"))
+			op := []string{`"remove"`, `"set","value":[{"id":"7"}]`, `"set","value":{}`}[r.IntN(3)]
+			err = do(fmt.Sprintf(`[{"collection":%q,"op":%s}]`, name, op))(tx)
 		}
 		if err != nil && r.IntN(2) == 0 {
 			return err

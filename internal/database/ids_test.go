@@ -145,7 +145,7 @@ func TestIDsDependOnCounts(t *testing.T) {
 				case 3:
 					tx.Put(database.Create, collection, "", jsontext.Value(fmt.Sprintf(`{"id":"x%d"}`, n)))
 				case 4:
-					tx.PatchDatabase(jsontext.Value(`[{"op":"add","path":"/` + collection + `/0","value":{}}]`))
+					doing(`[{"op":"set","collection":"` + collection + `","value":[{"id":"y"},{}]}]`)(tx)
 				case 5:
 					for r := range tx.Snapshot().All(collection) {
 						tx.Delete(collection, r.ID)

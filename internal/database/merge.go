@@ -4,82 +4,9 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"pickup/internal/rawjson"
-	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
-
-// A location is where a request has the value of an element.
-type location struct {
-	names     []string // the fields in the request; nil for all
-	translate func(schema.Fault) schema.Fault
-}
-
-// validateChanges returns what is wrong with changes that the Tx has made to base, and handles
-// references to deleted records. It does not check the values of elements without a location.
-func (tx *Tx) validateChanges(changes []Change, base *Snapshot, locate func(Change) (location, bool)) error {
-	var faults, taken []schema.Fault
-	var gone []element
-	for i := 0; i < len(changes); i++ {
-		ch := changes[i]
-		c := tx.snap.byName[ch.Collection]
-		old := base.byName[ch.Collection]
-		if ch.ID == "" { // validate the records of the collection
-			for _, r := range old.recordList() {
-				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
-			}
-			for _, r := range c.recordList() {
-				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, After: r.Value})
-			}
-		} else if ch.After == nil {
-			if c.valueAt(ch.ID) == nil {
-				gone = append(gone, ch.element())
-			}
-			continue
-		}
-		s, ok := locate(ch)
-		if !ok || c == nil {
-			continue
-		}
-		invalid, used := tx.validate(c, ch, s.names)
-		for _, f := range invalid {
-			faults = append(faults, s.translate(f))
-		}
-		for _, f := range used {
-			taken = append(taken, s.translate(f))
-		}
-		if ch.After != nil {
-			before := ch.Before
-			if before == nil { // or the whole collection was replaced
-				before = old.valueAt(ch.ID)
-			}
-			tx.translate = s.translate
-			tx.refer(ch.element(), before, nil)
-			tx.translate = nil
-		}
-	}
-	if err := faultError(faults, taken, nil); err != nil {
-		return err
-	}
-	return tx.cascade(gone)
-}
-
-// validate returns the faults and the taken values of the element of c after a change. If names is
-// not nil, only these fields are checked.
-func (tx *Tx) validate(c *collection, ch Change, names []string) (invalid, taken []schema.Fault) {
-	rules := tx.snap.schema.Member(c.name)
-	if ch.ID != "" {
-		invalid = rules.ForRecord().Check(ch.Before, ch.After, names)
-		return invalid, tx.taken(c, ch.After, ch.ID, names)
-	}
-	if c.isArray() {
-		return rules.CheckType(jsontext.Value("[]")), nil
-	}
-	invalid = rules.ForObject().Check(ch.Before, c.value, names)
-	return append(rules.CheckType(c.value), invalid...), nil
-}
 
 // changedMembers returns the fields that a change from an object to an object sets. It returns nil
 // for other changes.

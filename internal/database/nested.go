@@ -265,11 +265,10 @@ func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 	if c := inner.snap.byName[n.Name]; c != nil {
 		op = jsonpatch.Operation{Op: "add", Path: n.at, Value: c.appendJSON(nil)}
 	}
-	p := &jsonpatch.Patcher{Root: &jsonpatch.Node{Text: n.record}}
-	if err := p.Apply([]jsonpatch.Operation{op}); err != nil {
+	value, _, err := jsonpatch.Apply(n.record, []jsonpatch.Operation{op})
+	if err != nil {
 		return patchFault(err)
 	}
-	value := p.Root.Value()
 	if rawjson.Depth(value) > rawjson.MaxDepth {
 		return faultAt(storage.ErrShape, "", "the record would be nested deeper than %d levels", rawjson.MaxDepth)
 	}
@@ -277,7 +276,7 @@ func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	return tx.placing(func(f schema.Fault) schema.Fault { return inner.place(n, f) }, func() error {
+	return tx.moving(func(f schema.Fault) schema.Fault { return inner.place(n, f) }, func() error {
 		_, err := tx.validateAndSet(n.of.collection, old, value, n.at[:1], nil, nil)
 		return err
 	})

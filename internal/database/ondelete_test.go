@@ -9,6 +9,7 @@ import (
 
 	"pickup/internal/database"
 	"pickup/internal/schema"
+	"pickup/internal/storage/storetest"
 )
 
 // TestOnDelete deletes one record, which changes or deletes the records that refer
@@ -162,4 +163,17 @@ func TestReferenceMistakes(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
+}
+
+func openSchema(t *testing.T, db, rules string) *database.DB {
+	t.Helper()
+	compiled, err := schema.Compile("db.schema.json", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := database.Open(t.Context(), storetest.NewMemStore([]byte(db)), database.Options{Schema: compiled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -167,18 +167,18 @@ func (o *orders) write(tx *database.Tx, name *string) error {
 		*name = "delete " + ids[at]
 		_, err = tx.Delete("posts", ids[at])
 	case 5:
-		patch := fmt.Sprintf(`[{"op":"move","from":"/posts/%d","path":"/posts/%d"},{"op":"add","path":"/posts/0/b","value":%s},{"op":"replace","path":"/one","value":%s},{"op":"add","path":"/odd/%d","value":%s}]`,
-			at, o.IntN(len(ids)), o.value(2), body, o.IntN(2), o.object(2))
-		*name = "PATCH /db " + patch
-		err = tx.PatchDatabase(jsontext.Value(patch))
+		operations := fmt.Sprintf(`[{"op":"update","collection":"posts","id":%q,"record":{"b":%s},"unset":["a"]},{"op":"replace","collection":"one","record":%s},{"op":"create","collection":"odd","record":%s}]`,
+			ids[at], o.value(2), body, o.object(2))
+		*name = "transaction " + operations
+		err = doing(operations)(tx)
 	case 6:
 		list := []byte("[")
 		for _, i := range o.Perm(len(ids))[:1+o.IntN(len(ids))] {
 			list = append(rawjson.AppendComma(list), rawjson.SetMember(o.object(2), "id", ids[i])...)
 		}
-		patch := fmt.Sprintf(`[{"op":"replace","path":"/posts","value":%s]},{"op":"replace","path":"/odd","value":[%s,%s,%s]}]`, list, o.object(2), o.object(1), o.object(2))
-		*name = "PATCH /db " + patch
-		err = tx.PatchDatabase(jsontext.Value(patch))
+		operations := fmt.Sprintf(`[{"op":"set","collection":"posts","value":%s]},{"op":"set","collection":"odd","value":[%s,%s,%s]}]`, list, o.object(2), o.object(1), o.object(2))
+		*name = "transaction " + operations
+		err = doing(operations)(tx)
 	case 7:
 		*name = "create " + string(body)
 		_, err = tx.Put(database.Create, "posts", "", body)

@@ -46,7 +46,7 @@ func (tx *Tx) Rebase(base, fork *Snapshot, take Take) ([]Change, error) {
 	for _, ch := range a.objects {
 		tx.replace(storage.Collection{Name: ch.Collection, Kind: storage.Object, Value: ch.After}, "")
 	}
-	if err := tx.validateChanges(was.Changes(tx.snap), was, a.location); err != nil {
+	if err := a.validate(was.Changes(tx.snap), was); err != nil {
 		return nil, err
 	}
 	made := was.Changes(tx.snap)
@@ -159,17 +159,69 @@ func (a *rebasing) merge(ch Change, was, mine jsontext.Value) {
 	}
 }
 
-// location returns the location of a change, and whether to validate the change.
-func (a *rebasing) location(ch Change) (location, bool) {
-	at := ch.element()
-	translate := func(f schema.Fault) schema.Fault {
-		f.Pointer = at.pointer() + f.Pointer
-		return f
+// validate returns what is wrong with changes that the Tx has made to base, and handles
+// references to deleted records.
+func (a *rebasing) validate(changes []Change, base *Snapshot) error {
+	tx := a.tx
+	var faults, taken []schema.Fault
+	var gone []element
+	for i := 0; i < len(changes); i++ {
+		ch := changes[i]
+		c := tx.snap.byName[ch.Collection]
+		old := base.byName[ch.Collection]
+		if ch.ID == "" { // validate the records of the collection
+			for _, r := range old.recordList() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, Before: r.Value})
+			}
+			for _, r := range c.recordList() {
+				changes = append(changes, Change{Collection: ch.Collection, ID: r.ID, After: r.Value})
+			}
+		} else if ch.After == nil {
+			if c.valueAt(ch.ID) == nil {
+				gone = append(gone, ch.element())
+			}
+			continue
+		}
+		if c == nil {
+			continue
+		}
+		var names []string // nil for all
+		if !a.merged[ch.element()] {
+			names = changedMembers(ch)
+		}
+		invalid, used := tx.validate(c, ch, names)
+		at := ch.element().pointer()
+		faults = append(faults, under(at, invalid)...)
+		taken = append(taken, under(at, used)...)
+		if ch.After != nil {
+			before := ch.Before
+			if before == nil { // or the whole collection was replaced
+				before = old.valueAt(ch.ID)
+			}
+			tx.Translate(func(p string) string { return at + p })
+			tx.refer(ch.element(), before, nil)
+			tx.translate = nil
+		}
 	}
-	if a.merged[at] {
-		return location{translate: translate}, true
+	if err := faultError(faults, taken, nil); err != nil {
+		return err
 	}
-	return location{changedMembers(ch), translate}, true
+	return tx.cascade(gone)
+}
+
+// validate returns the faults and the taken values of the element of c after a change. If names is
+// not nil, only these fields are checked.
+func (tx *Tx) validate(c *collection, ch Change, names []string) (invalid, taken []schema.Fault) {
+	rules := tx.snap.schema.Member(c.name)
+	if ch.ID != "" {
+		invalid = rules.ForRecord().Check(ch.Before, ch.After, names)
+		return invalid, tx.taken(c, ch.After, ch.ID, names)
+	}
+	if c.isArray() {
+		return rules.CheckType(jsontext.Value("[]")), nil
+	}
+	invalid = rules.ForObject().Check(ch.Before, c.value, names)
+	return append(rules.CheckType(c.value), invalid...), nil
 }
 
 // checkRelated returns an error if a delete by the fork made the rules delete a record that the
@@ -184,8 +236,7 @@ func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 	}
 	for _, ch := range made {
 		at := ch.element()
-		byFork := a.base.valueAt(at) != nil && a.fork.valueAt(at) == nil
-		if ch.Op == Deleted && !byFork && a.take != TakeFork {
+		if ch.Op == Deleted && !a.deletedByFork(at) && a.take != TakeFork {
 			conflict.add(at)
 		}
 	}
@@ -193,6 +244,17 @@ func (a *rebasing) checkRelated(was *Snapshot, made []Change) error {
 		return nil
 	}
 	return conflict
+}
+
+// deletedByFork reports whether the fork has deleted an element. An element without an id that was
+// changed counts as deleted and created.
+func (a *rebasing) deletedByFork(at element) bool {
+	was := a.base.valueAt(at)
+	is := a.fork.valueAt(at)
+	if storage.IsPositionKey(at.id) {
+		return !bytes.Equal(was, is)
+	}
+	return was != nil && is == nil
 }
 
 // maxMerged is the maximum depth of objects that mergeFields merges.

@@ -266,13 +266,13 @@ func TestRebaseWhole(t *testing.T) {
 	const data = `{"w":[{"n":1},{"n":2}],"d":[{"id":1}]}`
 	for take, want := range map[Take]string{
 		TakeNeither:  `{"w":[{"n":1},{"n":2},{"n":4}],"d":[{"id":1}]}`,
-		TakeFork:     `{"w":[{"id":1,"n":3},{"n":2}],"d":[{"id":1,"a":1}]}`,
+		TakeFork:     `{"w":[{"k":1},{"k":2}],"d":[{"id":1,"a":1}]}`,
 		TakeDatabase: `{"w":[{"n":1},{"n":2},{"n":4}],"d":[{"id":1,"a":1}]}`,
 	} {
 		t.Run(string(take), func(t *testing.T) {
 			db := openFor(t, data, "")
 			fork := db.Fork(db.Snapshot(), admitAll)
-			mustUpdate(t, fork, patch(`[{"op":"replace","path":"/w/0/n","value":3},{"op":"add","path":"/d/0/a","value":1}]`))
+			mustUpdate(t, fork, do(`[{"op":"rename","collection":"w","field":"n","to":"k"},{"op":"update","collection":"d","id":1,"record":{"a":1}}]`))
 			mustUpdate(t, db, func(tx *Tx) error {
 				in := tx.snap.byName["w"].contents()
 				in.Elements = append(in.Elements, storage.Element{Value: jsontext.Value(`{"n":4}`)})
@@ -294,7 +294,7 @@ func TestRebaseWhole(t *testing.T) {
 			for _, ch := range changes {
 				list = append(list, fmt.Sprint(ch.Name(), " ", ch.Op))
 			}
-			if got := strings.Join(list, ", "); got != map[Take]string{TakeFork: "w deleted, w deleted, w/1 created, d/1 updated", TakeDatabase: "d/1 updated"}[take] {
+			if got := strings.Join(list, ", "); got != map[Take]string{TakeFork: "w deleted, w deleted, w deleted, d/1 updated, w created, w created", TakeDatabase: "d/1 updated"}[take] {
 				t.Errorf("the changes are %s", got)
 			}
 		})

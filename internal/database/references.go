@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/jsonpatch"
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
@@ -270,12 +269,13 @@ func without(value jsontext.Value, name, id string) jsontext.Value {
 	if v.Kind() != '[' {
 		return rawjson.SetMember(value, name, "null")
 	}
-	n := &jsonpatch.Node{Text: v}
-	n.Open()
-	n.Kids = slices.DeleteFunc(n.Kids, func(kid *jsonpatch.Node) bool {
-		return query.RefersTo(kid.Value(), id)
-	})
-	return rawjson.SetMember(value, name, string(n.Value()))
+	rest := []byte{'['}
+	for e := range rawjson.Elements(v) {
+		if !query.RefersTo(e, id) {
+			rest = append(rawjson.AppendComma(rest), e...)
+		}
+	}
+	return rawjson.SetMember(value, name, string(append(rest, ']')))
 }
 
 // referring returns, in order, the records of a collection whose field called key equals id. If

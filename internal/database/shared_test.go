@@ -232,9 +232,6 @@ func TestSharedGroupFails(t *testing.T) {
 // one deletes what another has set, makes again what another has deleted, or restores a
 // state.
 func TestSharedAnswers(t *testing.T) {
-	patch := func(text string) func(*database.Tx) error {
-		return func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(text)) }
-	}
 	reset := func(to *database.Snapshot) func(*database.Tx) error {
 		return func(tx *database.Tx) error { tx.Reset(to); return nil }
 	}
@@ -250,7 +247,7 @@ func TestSharedAnswers(t *testing.T) {
 			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), merging("a", "2", `{"n":6}`), deleting("a", "none"), creating("b", `{"id":"x"}`)}
 		}, 1},
 		{"one record", func(_, _ *database.Snapshot) []func(*database.Tx) error {
-			return []func(*database.Tx) error{merging("a", "1", `{"x":1}`), merging("a", "1", `{"y":1}`), merging("a", "1", `{"y":1}`), patch(`[{"op":"add","path":"/a/0/z","value":1}]`)}
+			return []func(*database.Tx) error{merging("a", "1", `{"x":1}`), merging("a", "1", `{"y":1}`), merging("a", "1", `{"y":1}`), doing(`[{"op":"update","collection":"a","id":1,"record":{"z":1}}]`)}
 		}, 1},
 		{"several deletions", func(_, _ *database.Snapshot) []func(*database.Tx) error {
 			return []func(*database.Tx) error{deleting("a", "1"), deleting("a", "2"), creating("b", `{"id":"1"}`)}
@@ -262,10 +259,10 @@ func TestSharedAnswers(t *testing.T) {
 			return []func(*database.Tx) error{deleting("a", "1"), creating("a", `{"id":"1"}`)}
 		}, 2},
 		{"a collection that is removed", func(_, _ *database.Snapshot) []func(*database.Tx) error {
-			return []func(*database.Tx) error{creating("b", `{"id":"x"}`), patch(`[{"op":"remove","path":"/b"}]`)}
+			return []func(*database.Tx) error{creating("b", `{"id":"x"}`), doing(`[{"op":"remove","collection":"b"}]`)}
 		}, 2},
 		{"an object that is replaced", func(_, _ *database.Snapshot) []func(*database.Tx) error {
-			return []func(*database.Tx) error{merging("c", "", `{"x":2}`), merging("c", "", `{"x":3}`), patch(`[{"op":"replace","path":"/c","value":[]}]`)}
+			return []func(*database.Tx) error{merging("c", "", `{"x":2}`), merging("c", "", `{"x":3}`), doing(`[{"op":"set","collection":"c","value":[]}]`)}
 		}, 2},
 		{"a reset", func(base, _ *database.Snapshot) []func(*database.Tx) error {
 			return []func(*database.Tx) error{merging("a", "1", `{"n":5}`), reset(base), merging("a", "1", `{"n":6}`)}
@@ -512,10 +509,8 @@ func TestSharedTags(t *testing.T) {
 			},
 			deleting("b", "1"),
 			merging("c", "", `{"x":2}`),
-			func(tx *database.Tx) error {
-				return tx.PatchDatabase(jsontext.Value(`[{"op":"add","path":"/d","value":[{"id":"z"}]}]`))
-			},
-			func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(`[{"op":"remove","path":"/d"}]`)) },
+			doing(`[{"op":"set","collection":"d","value":[{"id":"z"}]}]`),
+			doing(`[{"op":"remove","collection":"d"}]`),
 		} {
 			[]replica{a, b}[i%2].update(t, fn)
 			synctest.Wait()
@@ -624,9 +619,7 @@ func testFreshAsksOnce(t *testing.T) {
 func TestSharedEscapes(t *testing.T) {
 	two(t, func(t *testing.T, a, b replica) {
 		a.update(t, creating("b", `{"id":"1","town":"Gy\u0151r","n":1.10}`))
-		a.update(t, func(tx *database.Tx) error {
-			return tx.PatchDatabase([]byte(`[{"op":"replace","path":"/c","value":{"x":"\/"}}]`))
-		})
+		a.update(t, doing(`[{"op":"set","collection":"c","value":{"x":"\/"}}]`))
 		synctest.Wait()
 		rev := a.Snapshot().Rev()
 		a.update(t, merging("b", "1", `{"town":"Gy\u0151r"}`))

@@ -176,10 +176,10 @@ func TestStamp(t *testing.T) {
 			want: `{"id":1,"cId":null,"touched":` + now + `}`,
 		},
 		{
-			name: "PATCH /db",
+			name: "transaction",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				err := tx.PatchDatabase(body(`[{"op":"replace","path":"/c/0/n","value":2},{"op":"add","path":"/c/-","value":{"made":0,"begun":"s"}},
-					{"op":"replace","path":"/o/n","value":2}]`))
+				err := doing(`[{"op":"update","collection":"c","id":1,"record":{"n":2}},{"op":"create","collection":"c","record":{"made":0,"begun":"s"}},
+					{"op":"update","collection":"o","record":{"n":2}}]`)(tx)
 				if err != nil {
 					return nil, err
 				}
@@ -192,15 +192,15 @@ func TestStamp(t *testing.T) {
 			want: `{"id":1,"n":2,` + changed + `}`,
 		},
 		{
-			name: "PATCH /db of wholes",
+			name: "transaction of wholes",
 			do: func(tx *database.Tx) (*database.Record, error) {
-				err := tx.PatchDatabase(body(`[{"op":"replace","path":"/c","value":[` + before + `,{"id":2,"made":7,"n":3},{"id":8,"made":"x"}]},
-					{"op":"replace","path":"/o","value":{"n":1,"made":"x","changed":1}}]`))
+				err := doing(`[{"op":"set","collection":"c","value":[` + before + `,{"id":2,"made":7,"n":3},{"id":8,"made":"x"}]},
+					{"op":"set","collection":"o","value":{"n":1,"made":"x","changed":1}}]`)(tx)
 				if err != nil {
 					return nil, err
 				}
 				for id, want := range map[string]string{
-					"2": `{"id":2,"made":7,"n":3,"changed":` + millis + `,"touched":` + now + `}`,
+					"2": `{"id":2,"n":3,"begun":` + now + `,"changed":` + millis + `,"made":` + now + `,"touched":` + now + `}`,
 					"8": `{"id":8,"begun":` + now + `,"changed":` + millis + `,"made":` + now + `,"touched":` + now + `}`,
 				} {
 					r, _ := tx.Snapshot().Get("c", id)
@@ -210,7 +210,7 @@ func TestStamp(t *testing.T) {
 				wantValue(t, "the object", object, `{"n":1,"made":"m","changed":1}`)
 				return tx.Snapshot().Get("c", "1")
 			},
-			want: before,
+			want: `{"id":1,"n":1,"made":` + now + `,"changed":` + millis + `,"begun":"b","touched":"t"}`,
 		},
 	}
 	for _, tt := range tests {

@@ -43,28 +43,48 @@ const maxFaults = 100
 // The error is a *FaultError whose pointers lead into the array, as in /0/record/title. Do tries
 // all operations; the error wraps the error of the first one that failed. These are, in
 // addition to the errors of Put and Delete, ErrNotFound, and ErrMismatch if a condition does
-// not hold or a new name is in use. Then the caller must drop tx.
+// not hold or a new name is in use. Then the caller must drop tx. Unique values are checked
+// after the last operation.
 func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, error) {
 	var written []*writtenValue
 	var all FaultError
+	var collisions []collision
+	tx.collides = func(c collision) { collisions = append(collisions, c) }
+	defer func() { tx.collides = nil }()
+	others := 0 // faults besides collisions
 	for v := range rawjson.Elements(operations) {
 		at := fmt.Sprintf("/%d", len(written))
-		if len(all.Faults) >= maxFaults {
+		if others >= maxFaults {
 			const detail = "not checked from here on: there are too many errors before"
 			all.Faults = append(all.Faults, schema.Fault{Pointer: at, Detail: detail})
 			break
 		}
+		seen := len(collisions)
 		var w *writtenValue
 		err := tx.below(at, func() (err error) {
 			w, err = tx.do(v, create)
 			return err
 		})
+		others -= len(all.Faults)
 		if err := all.add(err); err != nil {
 			return nil, err
 		}
+		others += len(all.Faults)
+		for _, c := range collisions[seen:] {
+			all.addTaken(c.faults, c.translate)
+		}
 		written = append(written, w)
 	}
+	if others == 0 {
+		all = FaultError{}
+		for _, c := range collisions {
+			if value := tx.snap.valueAt(c.element); value != nil {
+				all.addTaken(tx.taken(tx.snap.byName[c.collection], value, c.id, c.names), c.translate)
+			}
+		}
+	}
 	if all.Kind != nil {
+		all.Faults = all.Faults[:min(len(all.Faults), 2*maxFaults)]
 		return nil, &all
 	}
 	values := make([]jsontext.Value, len(written))
@@ -197,13 +217,15 @@ func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
 			return nil, faultAt(storage.ErrShape, at, "the record has a value for %s: send one of them", name)
 		}
 	}
-	intoOperation := func(p string) string {
+	intoOperation := func(f schema.Fault) schema.Fault {
 		for i, name := range unset {
-			if p == rawjson.Pointer(name) {
-				return fmt.Sprintf("/unset/%d", i)
+			if f.Pointer == rawjson.Pointer(name) {
+				f.Pointer = fmt.Sprintf("/unset/%d", i)
+				return f
 			}
 		}
-		return "/record" + p
+		f.Pointer = "/record" + f.Pointer
+		return f
 	}
 	err = tx.moving(intoOperation, func() error {
 		_, err := tx.modify(mode, op.collection, op.id, op.record, unset)
@@ -432,9 +454,10 @@ func (tx *Tx) editAll(op *operation, c *collection) error {
 		if _, taken := rawjson.Member(r.Value, to); op.op == "rename" && taken {
 			err = faultAt(ErrMismatch, pointer, "%s has a field %s", describe(name, r), to)
 		} else {
-			err = tx.moving(func(string) string { return pointer }, func() error {
+			into := func(f schema.Fault) schema.Fault { return inRecord(f, pointer, describe(name, r)) }
+			err = tx.moving(into, func() error {
 				_, err := tx.validateAndSet(name, r, value, []string{to}, nil, nil)
-				return placed(err, func(f schema.Fault) schema.Fault { return inRecord(f, pointer, describe(name, r)) })
+				return err
 			})
 		}
 		if err := all.add(err); err != nil {

@@ -289,7 +289,7 @@ func (g *operationMaker) apply(db object, operations []object) (object, bool) {
 			return nil, false
 		}
 	}
-	return db, true
+	return db, g.isUnique("a", a)
 }
 
 // isUnique reports whether the rules hold for the field n of a.
@@ -335,7 +335,7 @@ func (g *operationMaker) applyOne(db, op object) bool {
 			return false
 		}
 		db[name] = append(list, record)
-		return g.isUnique(name, db[name].([]any))
+		return true
 	case "update", "replace", "delete":
 		target, isObject := old.(object)
 		at := -1
@@ -378,7 +378,7 @@ func (g *operationMaker) applyOne(db, op object) bool {
 			return true
 		}
 		list[at] = next
-		return g.isUnique(name, list)
+		return true
 	case "set":
 		value := op["value"]
 		records, _ := value.([]any)
@@ -393,7 +393,7 @@ func (g *operationMaker) applyOne(db, op object) bool {
 		db[name] = value
 		gone := slices.DeleteFunc(slices.Clone(list), func(r any) bool { return find(records, r.(object)["id"]) >= 0 })
 		g.cascade(db, name, gone)
-		return g.isUnique(name, records)
+		return true
 	case "remove":
 		delete(db, name)
 		g.cascade(db, name, list)

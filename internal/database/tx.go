@@ -24,6 +24,7 @@ type Tx struct {
 	changes []Change // in order, without Op
 
 	pending   []pending                       // what the end of the Tx checks
+	collides  func(collision)                 // see checkUnique; nil: values may not collide
 	translate func(schema.Fault) schema.Fault // see Translate; nil: faults stay as they are
 
 	history    *history
@@ -194,7 +195,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	value, id, invalid, taken := tx.withID(collection, c.ids, value, mode != createKept && rules.ReadOnlyID(), c.has)
 	value = tx.stamp(collection, nil, value)
 	faults = append(append(faults, invalid...), rules.ForRecord().Check(nil, value, nil)...)
-	taken = append(taken, tx.taken(c, value, id, nil)...)
+	taken = append(taken, tx.checkUnique(c, value, id, nil, sent)...)
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
 	}
@@ -266,7 +267,7 @@ func (tx *Tx) validateAndSet(
 	if err != nil {
 		return nil, err
 	}
-	if err := faultError(faults, tx.taken(c, value, old.ID, names), sent); err != nil {
+	if err := faultError(faults, tx.checkUnique(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(old.Value, value) {
@@ -392,6 +393,29 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 	return faults
 }
 
+// A collision is a record with values of unique fields that another record has, too.
+type collision struct {
+	element
+	names     []string // as for taken
+	translate func(schema.Fault) schema.Fault
+	faults    []schema.Fault
+}
+
+// checkUnique is taken for a record that is about to be written. Do looks at collisions at its
+// end, so that records can swap values.
+func (tx *Tx) checkUnique(
+	c *collection, value jsontext.Value, id string, names []string, sent map[string]string,
+) []schema.Fault {
+	faults := tx.taken(c, value, id, names)
+	if faults == nil || tx.collides == nil {
+		return faults
+	}
+	outer := tx.translate
+	translate := func(f schema.Fault) schema.Fault { return outer(renamed(f, sent)) }
+	tx.collides(collision{element{c.name, id}, names, translate, faults})
+	return nil
+}
+
 func describe(collection string, r *Record) string {
 	if storage.IsPositionKey(r.ID) {
 		return "a record of " + collection + " without an id of its own"
@@ -416,26 +440,25 @@ func (tx *Tx) Translate(pointer func(string) string) {
 
 // below is moving for faults that move below a pointer.
 func (tx *Tx) below(pointer string, fn func() error) error {
-	return tx.moving(func(p string) string { return pointer + p }, fn)
+	return tx.moving(func(f schema.Fault) schema.Fault {
+		f.Pointer = pointer + f.Pointer
+		return f
+	}, fn)
 }
 
 // moving runs fn and moves the faults in the values of fn: the faults returned by fn, and the
 // faults found by the end of the Tx.
-func (tx *Tx) moving(move func(pointer string) string, fn func() error) error {
-	return tx.placing(func(f schema.Fault) schema.Fault { return moved(f, move(f.Pointer)) }, fn)
-}
-
-// placing is moving for whole faults.
-func (tx *Tx) placing(inner func(schema.Fault) schema.Fault, fn func() error) error {
+func (tx *Tx) moving(move func(schema.Fault) schema.Fault, fn func() error) error {
 	outer := tx.translate
 	tx.translate = func(f schema.Fault) schema.Fault {
-		if outer == nil {
-			return inner(f)
+		f = move(f)
+		if outer != nil {
+			f = outer(f)
 		}
-		return outer(inner(f))
+		return f
 	}
 	defer func() { tx.translate = outer }()
-	return placed(fn(), inner)
+	return placed(fn(), move)
 }
 
 func moved(f schema.Fault, pointer string) schema.Fault {

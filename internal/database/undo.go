@@ -108,7 +108,7 @@ func (tx *Tx) revisionToUndo(rev storage.Rev, only []Change) (r *Revision, isEdi
 	}
 	r, err = tx.history.undoable(rev)
 	if err == nil && len(only) > 0 {
-		err = refusePatch("", "only an edit by hand can be undone in part, and this revision is not one")
+		err = faultAt(storage.ErrShape, "", "only an edit by hand can be undone in part, and this revision is not one")
 	}
 	return r, false, err
 }
@@ -136,7 +136,7 @@ func (tx *Tx) selectChanges(e *retainedEdit, only []Change) (*Revision, error) {
 	})
 	for i, ch := range only {
 		if !found[name(ch)] {
-			return nil, refusePatch(fmt.Sprintf("/%d", i), "the edit did not change "+ch.Name())
+			return nil, faultAt(storage.ErrShape, fmt.Sprintf("/%d", i), "the edit did not change %s", ch.Name())
 		}
 	}
 	if len(r.Changes) == 0 {

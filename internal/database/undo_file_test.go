@@ -41,12 +41,12 @@ func TestUndoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	undoAll(t, path, text, map[string]string{
-		"update": `[{"op":"replace","path":"/drivers/1/since","value":4}]`,
-		"create": `[{"op":"add","path":"/drivers/-","value":{"name":"Dan"}}]`,
-		"first":  `[{"op":"remove","path":"/drivers/0"}]`,
-		"middle": `[{"op":"remove","path":"/drivers/1"}]`,
-		"last":   `[{"op":"remove","path":"/drivers/2"}]`,
-		"object": `[{"op":"replace","path":"/car/seats","value":7}]`,
+		"update": `[{"op":"update","collection":"drivers","id":2,"record":{"since":4}}]`,
+		"create": `[{"op":"create","collection":"drivers","record":{"name":"Dan"}}]`,
+		"first":  `[{"op":"delete","collection":"drivers","id":1}]`,
+		"middle": `[{"op":"delete","collection":"drivers","id":2}]`,
+		"last":   `[{"op":"delete","collection":"drivers","id":3}]`,
+		"object": `[{"op":"update","collection":"car","record":{"seats":7}}]`,
 	})
 }
 
@@ -79,25 +79,25 @@ func TestUndoMembers(t *testing.T) {
 				t.Fatal(err)
 			}
 			undoAll(t, path, text, map[string]string{
-				"first":   `[{"op":"remove","path":"/first"}]`,
-				"middle":  `[{"op":"remove","path":"/drivers"}]`,
-				"empty":   `[{"op":"remove","path":"/empty"}]`,
-				"last":    `[{"op":"remove","path":"/v"}]`,
-				"two":     `[{"op":"remove","path":"/first"},{"op":"remove","path":"/drivers"}]`,
-				"another": `[{"op":"remove","path":"/empty"},{"op":"remove","path":"/drivers"}]`,
-				"with":    `[{"op":"add","path":"/new","value":[{"id":1}]},{"op":"remove","path":"/drivers"}]`,
+				"first":   `[{"op":"remove","collection":"first"}]`,
+				"middle":  `[{"op":"remove","collection":"drivers"}]`,
+				"empty":   `[{"op":"remove","collection":"empty"}]`,
+				"last":    `[{"op":"remove","collection":"v"}]`,
+				"two":     `[{"op":"remove","collection":"first"},{"op":"remove","collection":"drivers"}]`,
+				"another": `[{"op":"remove","collection":"empty"},{"op":"remove","collection":"drivers"}]`,
+				"with":    `[{"op":"set","collection":"new","value":[{"id":1}]},{"op":"remove","collection":"drivers"}]`,
 			})
 		})
 	}
 }
 
-// undoAll applies patches to the file at path, one at a time, and undoes each of them.
-func undoAll(t *testing.T, path, text string, patches map[string]string) {
+// undoAll makes transactions of the file at path, one at a time, and undoes each of them.
+func undoAll(t *testing.T, path, text string, transactions map[string]string) {
 	db := openFile(t, path)
 	order := db.Snapshot().Names()
-	for name, patch := range patches {
+	for name, operations := range transactions {
 		t.Run(name, func(t *testing.T) {
-			if _, err := db.Update(t.Context(), func(tx *database.Tx) error { return tx.PatchDatabase(jsontext.Value(patch)) }); err != nil {
+			if _, err := db.Update(t.Context(), doing(operations)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := db.Update(t.Context(), func(tx *database.Tx) error { _, _, err := tx.Undo(0); return err }); err != nil {

@@ -332,8 +332,11 @@ func undoOf(rev storage.Rev) func(*Tx) error {
 	return func(tx *Tx) error { _, _, err := tx.Undo(rev); return err }
 }
 
-func patch(p string) func(*Tx) error {
-	return func(tx *Tx) error { return tx.PatchDatabase(jsontext.Value(p)) }
+func do(operations string) func(*Tx) error {
+	return func(tx *Tx) error {
+		_, err := tx.Do(jsontext.Value(operations), Create)
+		return err
+	}
 }
 
 // TestUndoPlaces undoes changes that others follow, and checks the places of the
@@ -344,43 +347,37 @@ func TestUndoPlaces(t *testing.T) {
 	}{
 		{
 			name:   "first",
-			undone: `[{"op":"remove","path":"/c/0"}]`,
+			undone: `[{"op":"delete","collection":"c","id":1}]`,
 			later:  `[]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5]`,
 		},
 		{
 			name:   "middle, and one at the end",
-			undone: `[{"op":"remove","path":"/c/1"}]`,
-			later:  `[{"op":"add","path":"/c/-","value":{"n":1}}]`,
+			undone: `[{"op":"delete","collection":"c","id":2}]`,
+			later:  `[{"op":"create","collection":"c","record":{"n":1}}]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5,{"id":4,"n":1}]`,
 		},
 		{
 			name:   "last, and one at the end",
-			undone: `[{"op":"remove","path":"/c/3"},{"op":"remove","path":"/c/2"}]`,
-			later:  `[{"op":"add","path":"/c/-","value":{"id":9}}]`,
+			undone: `[{"op":"delete","collection":"c","id":3}]`,
+			later:  `[{"op":"create","collection":"c","record":{"id":9}}]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5,{"id":9}]`,
 		},
 		{
-			name:   "one in front",
-			undone: `[{"op":"remove","path":"/c/0"}]`,
-			later:  `[{"op":"add","path":"/c/0","value":{"id":9}}]`,
-			want:   `[{"id":1},{"id":9},{"id":2},{"id":3},5]`,
-		},
-		{
 			name:   "all",
-			undone: `[{"op":"replace","path":"/c","value":[]}]`,
-			later:  `[{"op":"add","path":"/o/n","value":1}]`,
+			undone: `[{"op":"set","collection":"c","value":[]}]`,
+			later:  `[{"op":"update","collection":"o","record":{"n":1}}]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5]`,
 		},
 		{
 			name:   "the member",
-			undone: `[{"op":"remove","path":"/c"}]`,
+			undone: `[{"op":"remove","collection":"c"}]`,
 			later:  `[]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5]`,
 		},
 		{
 			name:   "another kind",
-			undone: `[{"op":"replace","path":"/c","value":{}}]`,
+			undone: `[{"op":"set","collection":"c","value":{}}]`,
 			later:  `[]`,
 			want:   `[{"id":1},{"id":2},{"id":3},5]`,
 		},
@@ -388,8 +385,8 @@ func TestUndoPlaces(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			db := openFor(t, `{"c":[{"id":1},{"id":2},{"id":3},5],"o":{}}`, "")
-			rev := mustUpdate(t, db, patch(tt.undone)).Rev()
-			mustUpdate(t, db, patch(tt.later))
+			rev := mustUpdate(t, db, do(tt.undone)).Rev()
+			mustUpdate(t, db, do(tt.later))
 			got := mustUpdate(t, db, undoOf(rev)).byName["c"]
 			if s := string(got.appendJSON(nil)); s != tt.want {
 				t.Errorf("it is\n%s and not\n%s", s, tt.want)
@@ -440,7 +437,7 @@ func TestResetToOtherKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rev := mustUpdate(t, db, patch(`[{"op":"remove","path":"/c/0"}]`)).Rev()
+	rev := mustUpdate(t, db, do(`[{"op":"delete","collection":"c","id":1}]`)).Rev()
 	setRules(t, db, `{"properties":{"c":{"type":"array","items":{"type":"object","x-id-field":"key"}}}}`)
 	var conflict *ConflictError
 	if _, err := db.Update(t.Context(), undoOf(rev)); !errors.As(err, &conflict) {

@@ -112,107 +112,112 @@ func malformed(at, detail string) error {
 	return &Error{Pointer: at, Detail: detail, Malformed: true}
 }
 
-// A Patcher applies operations to a document in order. If one fails the document
-// is partly changed, and the caller must discard it.
-type Patcher struct {
-	Root   *Node
-	copied int // bytes
-
-	// Note, if not nil, is called with each path that the operation with the
-	// index i changes.
-	Note func(i int, op *Operation, path []string)
+// A Touch is a value that an operation changes.
+type Touch struct {
+	Operation int      // its index
+	Path      []string // as in Operation
+	HasValue  bool     // the operation has the value
 }
 
-// Apply applies the operations. The error is an *Error.
-func (p *Patcher) Apply(ops []Operation) error {
+// Apply returns a compact value after the operations, and what they change, in their order. The
+// error is an *Error.
+func Apply(doc jsontext.Value, ops []Operation) (jsontext.Value, []Touch, error) {
+	p := &patcher{root: &node{text: doc}}
 	for i := range ops {
-		if f := p.do(i, &ops[i]); f != nil {
-			f.Pointer = fmt.Sprintf("/%d%s", i, f.Pointer)
-			return f
+		p.at = i
+		if err := p.do(&ops[i]); err != nil {
+			err.Pointer = fmt.Sprintf("/%d%s", i, err.Pointer)
+			return nil, nil, err
 		}
 	}
-	return nil
+	return p.root.value(), p.touched, nil
+}
+
+// A patcher applies operations to a document.
+type patcher struct {
+	root    *node
+	at      int // index of the operation
+	touched []Touch
+	copied  int // bytes
 }
 
 // do applies one operation. The pointer of the error leads into the operation.
-func (p *Patcher) do(i int, op *Operation) *Error {
+func (p *patcher) do(op *Operation) *Error {
 	switch op.Op {
 	case "test":
-		n := p.At(op.Path)
+		n := p.find(op.Path)
 		switch {
 		case n == nil:
 			return nothingAt("/path", op.Path)
-		case !rawjson.Equal(n.Value(), op.Value):
-			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), rawjson.Show(n.Value()))}
+		case !rawjson.Equal(n.value(), op.Value):
+			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), rawjson.Show(n.value()))}
 		}
 		return nil
 	case "remove":
 		if len(op.Path) == 0 {
 			return &Error{Pointer: "/path", Detail: "the root cannot be removed"}
 		}
-		p.note(i, op, op.Path)
+		p.note(op, op.Path)
 		if p.take(op.Path) == nil {
 			return nothingAt("/path", op.Path)
 		}
 		return nil
 	case "replace":
-		n := p.At(op.Path)
+		n := p.find(op.Path)
 		if n == nil {
 			return nothingAt("/path", op.Path)
 		}
-		*n = Node{Text: op.Value, Origin: n.Origin}
-		p.note(i, op, op.Path)
+		*n = node{text: op.Value}
+		p.note(op, op.Path)
 		return nil
 	case "add":
-		return p.add(i, op, &Node{Text: op.Value})
+		return p.add(op, &node{text: op.Value})
 	}
-	source := p.At(op.From)
+	source := p.find(op.From)
 	if source == nil {
 		return nothingAt("/from", op.From)
 	}
 	if op.Op == "copy" {
-		v := source.Value()
+		v := source.value()
 		p.copied += len(v)
 		if p.copied > maxCopied {
 			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
 		}
-		return p.add(i, op, &Node{Text: v})
+		return p.add(op, &node{text: v})
 	}
 	if slices.Equal(op.From, op.Path) {
 		return nil
 	}
-	p.note(i, op, op.From)
+	p.note(op, op.From)
 	p.take(op.From)
-	return p.add(i, op, source)
+	return p.add(op, source)
 }
 
-func (p *Patcher) note(i int, op *Operation, path []string) {
-	if p.Note != nil {
-		p.Note(i, op, path)
-	}
+func (p *patcher) note(op *Operation, path []string) {
+	p.touched = append(p.touched, Touch{p.at, path, op.Op == "add" || op.Op == "replace"})
 }
 
-// At returns the node at path, or nil.
-func (p *Patcher) At(path []string) *Node {
-	n := p.Root
+// find returns the node at path, or nil.
+func (p *patcher) find(path []string) *node {
+	n := p.root
 	for _, token := range path {
-		if !n.Open() {
+		if !n.open() {
 			return nil
 		}
-		i := n.Find(token)
+		i := n.find(token)
 		if i < 0 {
 			return nil
 		}
-		n = n.Kids[i]
+		n = n.kids[i]
 	}
 	return n
 }
 
 // take removes the node at path and returns it, or nil.
-func (p *Patcher) take(path []string) *Node {
+func (p *patcher) take(path []string) *node {
 	last := len(path) - 1
-	if parent := p.At(path[:last]); parent != nil && parent.Open() {
-		if i := parent.Find(path[last]); i >= 0 {
+	if parent := p.find(path[:last]); parent != nil && parent.open() {
+		if i := parent.find(path[last]); i >= 0 {
 			return parent.take(i)
 		}
 	}
@@ -220,27 +225,27 @@ func (p *Patcher) take(path []string) *Node {
 }
 
 // add inserts a node at the path of the operation.
-func (p *Patcher) add(i int, op *Operation, n *Node) *Error {
+func (p *patcher) add(op *Operation, n *node) *Error {
 	if len(op.Path) == 0 {
-		p.Root = n
-		p.note(i, op, op.Path)
+		p.root = n
+		p.note(op, op.Path)
 		return nil
 	}
 	last := len(op.Path) - 1
-	parent := p.At(op.Path[:last])
+	parent := p.find(op.Path[:last])
 	switch {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
-	case !parent.Open():
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.Text))}
+	case !parent.open():
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
 	case !parent.insert(op.Path[last], n):
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.Kids))}
+		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
 	}
 	path := op.Path
-	if path[last] == "-" && parent.Kind == '[' {
-		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.Kids)-1))
+	if path[last] == "-" && parent.kind == '[' {
+		path = append(slices.Clone(path[:last]), fmt.Sprint(len(parent.kids)-1))
 	}
-	p.note(i, op, path)
+	p.note(op, path)
 	return nil
 }
 

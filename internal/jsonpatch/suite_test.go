@@ -58,11 +58,8 @@ func applyPatch(doc, patch jsontext.Value) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Patcher{Root: &Node{Text: rawjson.Compact(doc)}}
-	if err := p.Apply(ops); err != nil {
-		return nil, err
-	}
-	return p.Root.Value(), nil
+	value, _, err := Apply(rawjson.Compact(doc), ops)
+	return value, err
 }
 
 // TestPatchKeepsText checks that values that no operation touches keep their

@@ -592,13 +592,12 @@ func (c *clusterClient) operate(t *testing.T) {
 		in.op, method, body, in.old = "swap", "PATCH", fmt.Sprintf(`{"v":%q}`, in.new), c.known[in.key][0]
 		header.Set("If-Match", c.known[in.key][1])
 	case n < 22:
-		in.op, in.key, method, path = "transact", fmt.Sprint("pair", k), "PATCH", "/db"
-		body = fmt.Sprintf(`[{"op":"replace","path":"/a%d/v","value":%q},{"op":"replace","path":"/b%d/v","value":%q}]`, k, in.new, k, in.new)
-		header.Set("Content-Type", "application/json-patch+json")
+		in.op, in.key, method, path = "transact", fmt.Sprint("pair", k), "POST", "/_/transaction"
+		body = fmt.Sprintf(`[{"op":"update","collection":"a%d","record":{"v":%q}},{"op":"update","collection":"b%d","record":{"v":%q}}]`, k, in.new, k, in.new)
 	default:
 		in.op, method = "delete", "DELETE"
 	}
-	if body != "" && header.Get("Content-Type") == "" {
+	if body != "" {
 		header.Set("Content-Type", "application/json")
 	}
 	request, err := http.NewRequest(method, c.replicas[at].url+path, strings.NewReader(body))

@@ -110,9 +110,8 @@ func TestClusterRestored(t *testing.T) {
 	}
 }
 
-// TestClusterAnswers has clients change the database, and one record of it, at the same
-// time through one server. The body of each answer is the state of its revision, and some
-// answers share one.
+// TestClusterAnswers has clients change a record at the same time through one server. The body
+// of each answer is the state of its revision, and some answers share one.
 func TestClusterAnswers(t *testing.T) {
 	t.Parallel()
 	c, err := etcdtest.Start(etcdtest.Options{})
@@ -134,45 +133,43 @@ func TestClusterAnswers(t *testing.T) {
 	}
 	t.Cleanup(p.Kill)
 	const clients, rounds = 8, 15
-	for path, patch := range map[string]string{"/db": "/a/1/m%d", "/a/0": "/m%d"} {
-		var mu sync.Mutex
-		var running sync.WaitGroup
-		states := make(map[string]string) // by revision
-		for client := range clients {
-			running.Go(func() {
-				for round := range rounds {
-					body := fmt.Sprintf(`[{"op":"add","path":%q,"value":%d}]`, fmt.Sprintf(patch, client), round)
-					req, err := http.NewRequest("PATCH", p.URL+path, strings.NewReader(body))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					req.Header.Set("Content-Type", "application/json-patch+json")
-					resp, err := http.DefaultClient.Do(req)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					text, err := io.ReadAll(resp.Body)
-					resp.Body.Close()
-					if err != nil || resp.StatusCode != http.StatusOK {
-						t.Errorf("PATCH %s: %s %v\n%s", path, resp.Status, err, text)
-						return
-					}
-					rev := resp.Header.Get("Pickup-Revision")
-					mu.Lock()
-					if other := states[rev]; other != "" && other != string(text) {
-						t.Errorf("two answers to PATCH %s with the revision %s:\n%s%s", path, rev, other, text)
-					}
-					states[rev] = string(text)
-					mu.Unlock()
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	states := make(map[string]string) // by revision
+	for client := range clients {
+		running.Go(func() {
+			for round := range rounds {
+				body := fmt.Sprintf(`[{"op":"add","path":"/m%d","value":%d}]`, client, round)
+				req, err := http.NewRequest("PATCH", p.URL+"/a/0", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		running.Wait()
-		if len(states) == clients*rounds {
-			t.Errorf("%s: no two of %d changes were committed together", path, len(states))
-		}
+				req.Header.Set("Content-Type", "application/json-patch+json")
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Errorf("PATCH: %s %v\n%s", resp.Status, err, text)
+					return
+				}
+				rev := resp.Header.Get("Pickup-Revision")
+				mu.Lock()
+				if other := states[rev]; other != "" && other != string(text) {
+					t.Errorf("two answers with the revision %s:\n%s%s", rev, other, text)
+				}
+				states[rev] = string(text)
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	if len(states) == clients*rounds {
+		t.Errorf("no two of %d changes were committed together", len(states))
 	}
 }
 
@@ -290,11 +287,10 @@ func TestClusterTooLarge(t *testing.T) {
 			t.Errorf("%s %s has changed the database", method, path)
 		}
 	}
-	const patch = "Content-Type: application/json-patch+json"
 	refused("POST", "/b", "", records(4032, 1), "4,033")
 	done("POST", "/b", "", records(4031, 1))
-	refused("PATCH", "/db", patch, `[{"op":"add","path":"/c","value":`+records(5000, 1)+`}]`, "5,001")
-	done("PATCH", "/db", patch, `[{"op":"remove","path":"/a"}]`)
+	refused("POST", "/_/transaction", "", `[{"op":"set","collection":"c","value":`+records(5000, 1)+`}]`, "5,001")
+	done("POST", "/_/transaction", "", `[{"op":"remove","collection":"a"}]`)
 	refused("POST", "/_/undo", "", "", "5,001")
 	refused("POST", "/_/reset", "", "", "9,033")
 	for range 2 {

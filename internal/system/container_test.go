@@ -103,9 +103,10 @@ func testImage(t *testing.T, i *image) {
 				t.Errorf("%d %s", status, text)
 			}
 			if c.members {
-				both := `[{"op":"replace","path":"/schedules/1/title","value":"In two files"},{"op":"replace","path":"/drivers/0/driverName","value":"In two files"}]`
-				if resp, text := servertest.SendWith(t, "PATCH", url+"/db", both, "Content-Type", "application/json-patch+json"); resp.StatusCode != 200 {
-					t.Errorf("%d %s", resp.StatusCode, text)
+				both := `[{"op":"update","collection":"schedules","id":2,"record":{"title":"In two files"}},
+					{"op":"update","collection":"drivers","id":1,"record":{"driverName":"In two files"}}]`
+				if status, text := servertest.Send(t, "POST", url+"/_/transaction", both); status != 200 {
+					t.Errorf("%d %s", status, text)
 				}
 				if !strings.Contains(string(servertest.Read(t, dir+"/drivers.json")), "In two files") {
 					t.Error("the second file on the host is unchanged")

@@ -282,11 +282,12 @@ func (p *powerTest) serve(t *testing.T, commits int, noisy bool) (before diskIma
 	for n := 1; n <= commits; n++ {
 		k.begun = n
 		note()
-		path, body := "/items/7", fmt.Sprintf(`{"n":%d,"text":%q}`, n, strings.Repeat("x", 40+37*n%100))
+		method, path, body := http.MethodPatch, "/items/7", fmt.Sprintf(`{"n":%d,"text":%q}`, n, strings.Repeat("x", 40+37*n%100))
 		if p.folder {
-			path, body = "/db", fmt.Sprintf(`[{"op":"replace","path":"/items/7/n","value":%d},{"op":"replace","path":"/items/7/text","value":%q},{"op":"replace","path":"/state/n","value":%[1]d}]`, n, strings.Repeat("x", 40+37*n%100))
+			method, path = http.MethodPost, "/_/transaction"
+			body = fmt.Sprintf(`[{"op":"update","collection":"items","id":7,"record":%s},{"op":"update","collection":"state","record":{"n":%d}}]`, body, n)
 		}
-		if status, text, err := place.request(server, http.MethodPatch, path, body); status != http.StatusOK {
+		if status, text, err := place.request(server, method, path, body); status != http.StatusOK {
 			t.Fatal(status, text, err)
 		}
 		k.acked = n
@@ -585,8 +586,5 @@ func (p *place) request(s *servertest.Process, method, path, body string) (statu
 	}
 	req.Close = true
 	req.Header.Set("Content-Type", "application/json")
-	if path == "/db" {
-		req.Header.Set("Content-Type", "application/json-patch+json")
-	}
 	return servertest.Do(req)
 }

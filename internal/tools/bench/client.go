@@ -41,11 +41,7 @@ func (c *client) do(method, target, body string) (status int, answer []byte, err
 		c.out = append(c.out, "Accept-Encoding: "+c.coding+"\r\n"...)
 	}
 	if body != "" {
-		kind := "application/json"
-		if target == "/db" {
-			kind = "application/json-patch+json"
-		}
-		c.out = append(c.out, "Content-Type: "+kind+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n"...)
+		c.out = append(c.out, "Content-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n"...)
 	}
 	c.out = append(append(c.out, "\r\n"...), body...)
 	if _, err := c.conn.Write(c.out); err != nil {

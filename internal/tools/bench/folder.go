@@ -98,10 +98,10 @@ func (b *bench) commitOnce(r *row, who string, files, size int) error {
 	for ; time.Since(begin) < b.duration; n++ {
 		var ops []string
 		for _, name := range names {
-			ops = append(ops, fmt.Sprintf(`{"op":"replace","path":"/%s/0/note","value":%q}`, name, mark(0, n)))
+			ops = append(ops, fmt.Sprintf(`{"op":"update","collection":%q,"id":1,"record":{"note":%q}}`, name, mark(0, n)))
 		}
-		status, answer, err := c.do("PATCH", "/db", "["+strings.Join(ops, ",")+"]")
-		if err := checkWrite("PATCH /db", status, answer, err, http.StatusOK, ""); err != nil {
+		status, answer, err := c.do("POST", "/_/transaction", "["+strings.Join(ops, ",")+"]")
+		if err := checkWrite("POST /_/transaction", status, answer, err, http.StatusOK, ""); err != nil {
 			return err
 		}
 	}

@@ -36,17 +36,6 @@ export interface components {
                 fields?: string[];
             }[];
         };
-        /** @description A JSON Patch (RFC 6902): all of its operations are applied, or none. */
-        JSONPatch: {
-            /** @enum {string} */
-            op: "add" | "remove" | "replace" | "move" | "copy" | "test";
-            /** @description A JSON Pointer (RFC 6901). */
-            path: string;
-            /** @description Of move and copy: a JSON Pointer. */
-            from?: string;
-            /** @description Of add, replace and test. */
-            value?: unknown;
-        }[];
         Link: {
             name: string;
             /** @description Records of a collection. */
@@ -401,6 +390,8 @@ export interface components {
             collection: string;
             /** @description Of update, replace and delete, unless it is an object. */
             id?: string | number;
+            /** @description On from the record or object to a nested value. */
+            path?: string[];
             /** @description Of create, update and replace. */
             record?: Record<string, never>;
             /** @description Of update: fields that it removes. */
