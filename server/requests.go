@@ -14,7 +14,6 @@ import (
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/problem"
 	"pickup/server/internal/requestlog"
-	"pickup/server/openapi"
 )
 
 // requestBodies is a recorded request with the bodies of the request and of the response.
@@ -69,7 +68,7 @@ var recordings = sync.Pool{New: func() any { return new(recording) }}
 func (s *server) logRequest(c *gin.Context, start time.Time) *recording {
 	r := c.Request
 	path := s.pathOf(r)
-	isData := !rewrite.IsService(path) || path == openapi.TransactionPath
+	isData := !rewrite.IsService(path) || path == "/_/transaction"
 	if !s.Requests || isOwnPage(r) || !isData {
 		return nil
 	}

@@ -245,12 +245,24 @@ func (s *Snapshot) view(n *Nested, w *walk) *Snapshot {
 	return view
 }
 
+// checkChange returns an error if the value cannot be changed at its path. The path may have led
+// to another kind of value when a client asked for it.
+func (n *Nested) checkChange() error {
+	if n.ReadOnly || n.IsID || len(n.at) == 0 {
+		return faultAt(storage.ErrShape, "", "the value at %s cannot be changed by itself", n.Name)
+	}
+	return nil
+}
+
 // Nested runs fn on a Tx of the view of a nested value, and writes what fn has made of that value
 // into its record, which the rules judge as a whole. Pointers of faults lead to where fn read the
 // value at fault; for other faults Member is the pointer, into the record.
 func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 	n, err := tx.snap.Nested(path, create)
 	if err != nil {
+		return err
+	}
+	if err := n.checkChange(); err != nil {
 		return err
 	}
 	inner := newTx(n.View)
@@ -387,8 +399,8 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 	if err != nil {
 		return nil, placed(err, inPath)
 	}
-	if n.ReadOnly || n.IsID {
-		return nil, faultAt(storage.ErrShape, "/path", "the value at %s cannot be changed by itself", n.Name)
+	if err := n.checkChange(); err != nil {
+		return nil, placed(err, inPath)
 	}
 	w := &writtenValue{element: element{n.Name, n.ID}, path: path}
 	op.collection, op.id = n.Name, n.ID
