@@ -156,12 +156,6 @@ func (c *collection) get(id string) (*Record, error) {
 	return nil, fmt.Errorf("%q has no record with the id %q: %w", c.name, id, storage.ErrNotFound)
 }
 
-// holds reports whether r, which may be of any collection, is a record of c.
-func (c *collection) holds(r *Record) bool {
-	own, _ := c.records.At(int(r.seq))
-	return own == r
-}
-
 // has reports whether an element has that id, even if the element cannot be addressed because an
 // earlier element has the same id.
 func (c *collection) has(id string) bool {
