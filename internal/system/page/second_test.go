@@ -158,6 +158,8 @@ func nestedFlow(p *pageTest) {
 	p.open("#/schedules/4")
 	const editor = `document.querySelector("#member-place")?.shadowRoot`
 	p.until(editor + `?.querySelector(".name")?.textContent === '"street"'`)
+	p.want(`[...document.querySelectorAll(".type a[target]")].map(a => new URL(a.href).pathname).join()`, "/schedules/4/place")
+	p.api("GET", "/schedules/4/place", "", 200)
 	p.run(`document.querySelector("#member-place").focus()`)
 	p.press("Ctrl+End", "ArrowLeft", "ArrowLeft")
 	p.enter(",")

@@ -17,7 +17,8 @@ export interface Language {
   write: (request: RequestText, user?: string) => string;
 }
 
-function urlOf({ path, session }: RequestText): string {
+/** Returns the URL of a request, in its session. */
+export function urlOf({ path, session }: RequestText): string {
   const isNamed = !session || path.startsWith("/_/s/");
   return location.origin + (isNamed ? "" : "/_/s/" + encodeURIComponent(session)) + path;
 }

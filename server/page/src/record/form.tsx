@@ -3,15 +3,18 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "../icons.tsx";
 import { Input } from "./inputs.tsx";
-import { labelFor } from "../data/catalog.ts";
+import { pathOf, session } from "../data/api.ts";
+import { labelFor, relations } from "../data/catalog.ts";
 import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts";
 import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
+import { urlOf } from "../data/snippets.ts";
 import { Button, withoutName } from "../ui.tsx";
 import { isWeb, localTime, Value } from "../values.tsx";
 
 interface FormProps {
   draft: Draft;
+  path: string; // of the record
   shape: Shape;
   isNew: boolean;
   isLocked: boolean;
@@ -31,7 +34,7 @@ export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: stri
   return fields.filter((field) => !isNew || !field.readOnly);
 }
 
-export function Form({ draft, shape, isNew, isLocked }: FormProps) {
+export function Form({ draft, path, shape, isNew, isLocked }: FormProps) {
   const added = useRef<string[]>([]);
   const fields = fieldsOf(draft, shape, isNew, added.current);
   const add = (name: string) => {
@@ -45,6 +48,7 @@ export function Form({ draft, shape, isNew, isLocked }: FormProps) {
         <Member
           key={field.name}
           draft={draft}
+          path={path}
           field={field}
           isKey={field.name === shape.key}
           isNew={isNew}
@@ -59,13 +63,14 @@ export function Form({ draft, shape, isNew, isLocked }: FormProps) {
 
 interface MemberProps {
   draft: Draft;
+  path: string;
   field: Field;
   isKey: boolean;
   isNew: boolean;
   isLocked: boolean;
 }
 
-function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
+function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
   const { name } = field,
     id = "member-" + name,
     helpID = id + "-help",
@@ -101,7 +106,7 @@ function Member({ draft, field, isKey, isNew, isLocked }: MemberProps) {
           </button>
         )}
         <span class="type">
-          <About field={field} value={typed ? undefined : now} isKey={isKey} />
+          <About field={field} value={typed ? undefined : now} isKey={isKey} address={addressOf(path, name, was)} />
         </span>
       </div>
       {isFixed ? (
@@ -162,21 +167,48 @@ function FixedValue({ value, field }: { value: Json | undefined; field: Field })
   return <Value value={value} field={field} />;
 }
 
+/**
+ * Returns the URL of a stored array or object in a record, "" if it has none: a browser removes
+ * dots, and the name of a collection that refers to the record leads there.
+ */
+function addressOf(path: string, name: string, was: Json | undefined): string {
+  const full = path + "/" + encodeURIComponent(name);
+  if (typeof was !== "object" || was === null || isNumber(was) || /\/\.{0,2}(\/|$)/.test(full)) return "";
+  if (relations.value.some(({ from, to }) => from === name && path.startsWith(pathOf(to) + "/"))) return "";
+  return urlOf({ method: "GET", path: full, session: session.value });
+}
+
+interface AboutProps {
+  field: Field;
+  value: Json | undefined;
+  isKey: boolean;
+  address: string;
+}
+
 /** What a value is: the record that a reference leads to, a time by the clock here, or its kind. */
-function About({ field, value, isKey }: { field: Field; value: Json | undefined; isKey: boolean }) {
+function About({ field, value, isKey, address }: AboutProps) {
   if (field.kind === "reference" && value !== "" && (typeof value === "string" || isNumber(value))) {
     const id = String(value);
     if (labelFor(field.collection, id) === "") return <span class="wrong-text">no such record</span>;
     return <a href={href([field.collection, id])}>{`→ ${field.collection} ${id}`}</a>;
   }
-  if (field.kind === "link" && typeof value === "string" && isWeb(value)) {
+  if (field.kind === "link" && typeof value === "string" && isWeb(value)) return <Open url={value} />;
+  if (address) {
     return (
-      <a href={value} target="_blank" rel="noreferrer">
-        open ↗
-      </a>
+      <>
+        {kindText(field, isKey)} <Open url={address} />
+      </>
     );
   }
   return <>{(field.kind === "time" && localTime(value, "medium")) || kindText(field, isKey)}</>;
+}
+
+function Open({ url }: { url: string }) {
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      open ↗
+    </a>
+  );
 }
 
 function AddMember({ onAdd }: { onAdd: (name: string) => void }) {

@@ -162,7 +162,7 @@ export function RecordPanel({
             {tab === "json" ? (
               <JSONTab draft={draft} label={title + " as JSON"} isReadOnly={isLocked} />
             ) : (
-              <Form draft={draft} shape={shape} isNew={isNew} isLocked={isLocked} />
+              <Form draft={draft} path={path} shape={shape} isNew={isNew} isLocked={isLocked} />
             )}
             {id !== null && tab === "form" && <Related collection={collection} id={id} />}
           </>
