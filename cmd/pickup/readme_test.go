@@ -10,19 +10,19 @@ import (
 	"pickup/internal/tools/servertest"
 )
 
-// TestReadme checks that the README and docs/ describe every command, flag and
-// module, that the package comment lists every command, and that variables are
+// TestReadme checks that the README and docs/ describe every command and flag, that
+// each module has a reason, that the package comment lists every command, and that variables are
 // named like their flags.
 func TestReadme(t *testing.T) {
 	comment := servertest.Manual(t, "cmd/pickup/doc.go")
 	var pages strings.Builder
-	for _, name := range append(servertest.Documents(t, "docs/*.md"), "README.md") {
+	for _, name := range append(servertest.Documents(t, "docs/*.md"), "README.md", "internal/tools/notices/README.md") {
 		pages.WriteString(servertest.Manual(t, name))
 	}
 	lacks := func(what, pattern string) {
 		t.Helper()
 		if !regexp.MustCompile(pattern).MatchString(pages.String()) {
-			t.Errorf("neither README.md nor docs/ has %s", what)
+			t.Errorf("no document has %s", what)
 		}
 	}
 	k, err := kong.New(new(grammar))

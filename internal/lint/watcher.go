@@ -129,7 +129,7 @@ func (w *Watcher) report() {
 		switch n++; {
 		case n > maxLogged:
 		case f.Rev != "":
-			w.log.Warn(f.Detail+"; to put it back, choose Put back in the page, or see docs/live.md#edits-by-hand",
+			w.log.Warn(f.Detail+"; to put it back, choose Put back in the page, or see docs/live.md#manual-edits",
 				"rev", f.Rev, "records", f.Records[:min(len(f.Records), maxNamed)])
 		default:
 			w.log.Warn(f.String())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +21,8 @@ import (
 )
 
 // TestDocs types the commands of the documents (see docSteps), in order, in one shell,
-// in a directory with the sample and its server. Each command must print what the document shows.
+// in a directory with the sample, or the document's own db.json, and its server. Each command
+// must print what the document shows.
 //
 // The server listens on a free port instead of 3000 and is built once instead
 // of run by go run. White space in JSON does not count, so that documents can
@@ -40,6 +42,7 @@ func TestDocs(t *testing.T) {
 
 const (
 	docStart  = "PICKUP_PASSWORD=secret go run ./cmd/pickup\n" // how a document starts the server
+	ownStart  = "pickup --no-auth db.json\n"                   // the same for the file in its first json block
 	docServer = "localhost:3000"
 	docURL    = "http://localhost:3000" // the address that the server prints there
 
@@ -50,22 +53,25 @@ const (
 
 // runDoc types the commands of the document name, whose text is given.
 func runDoc(t *testing.T, name, text string) {
-	if !strings.Contains(text, docStart) {
-		t.Fatalf("%s does not start the server with %q", name, docStart)
-	}
 	steps := docSteps(text)
-	dir := t.TempDir()
-	for _, sample := range []string{"db.json", "db.schema.json"} {
-		if err := os.WriteFile(filepath.Join(dir, sample), []byte(servertest.Manual(t, sample)), 0o644); err != nil {
+	dir := servertest.SampleDir(t)
+	login := []string{"PICKUP_PASSWORD=secret"}
+	if strings.Contains(text, "```sh\n"+ownStart) {
+		login = []string{"PICKUP_NO_AUTH=1"}
+		err := errors.Join(os.Remove(filepath.Join(dir, "db.schema.json")),
+			os.WriteFile(filepath.Join(dir, "db.json"), []byte(servertest.Block(text, "json")), 0o644))
+		if err != nil {
 			t.Fatal(err)
 		}
+	} else if !strings.Contains(text, docStart) {
+		t.Fatalf("%s does not start the server with %q", name, docStart)
 	}
 	git := `git init -q && git config user.name a && git config user.email a@example.com && git add . && git commit -q -m sample && echo server.log > .git/info/exclude`
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_PAGER=cat", "LC_ALL=C.UTF-8")
 	if out, err := shell(dir, env, git); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	p, err := servertest.Launch("pickup", dir, append(env, "PICKUP_PASSWORD=secret"))
+	p, err := servertest.Launch("pickup", dir, append(env, login...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +117,11 @@ func runDoc(t *testing.T, name, text string) {
 func shell(dir string, env []string, script string) (string, error) {
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir, cmd.Env = dir, env
-	var errors bytes.Buffer
-	cmd.Stderr = &errors
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, errors.String())
+		err = fmt.Errorf("%w: %s", err, stderr.String())
 	}
 	return string(out), err
 }
@@ -143,7 +149,7 @@ func docSteps(text string) []step {
 			switch {
 			case block == "sh":
 				script, at = "", i+2
-			case !slices.Contains([]string{"json", "diff", "text"}, block) || script == "" || script == docStart:
+			case !slices.Contains([]string{"json", "diff", "text"}, block) || script == "" || script == docStart || script == ownStart:
 				block = "none"
 			default:
 				steps = append(steps, step{line: at, command: script})
@@ -195,7 +201,7 @@ func TestMatches(t *testing.T) {
 
 // TestDocLogin sends the requests of the login in docs/simulate.md, with its rules.
 func TestDocLogin(t *testing.T) {
-	_, section, _ := strings.Cut(servertest.Manual(t, "docs/simulate.md"), "### A login\n")
+	_, section, _ := strings.Cut(servertest.Manual(t, "docs/simulate.md"), "## A login\n")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"pickup.toml": servertest.Block(section, "toml"), "db.json": servertest.Manual(t, "db.json")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

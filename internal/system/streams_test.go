@@ -289,11 +289,11 @@ func nginx(t *testing.T, target string) string {
 	return "http://127.0.0.1:" + port
 }
 
-// TestNginxOfDocs starts nginx with the server block of docs/running.md: links, redirects,
+// TestNginxOfDocs starts nginx with the server block of docs/serving.md: links, redirects,
 // writes of pages of the same origin, and streams work through it.
 func TestNginxOfDocs(t *testing.T) {
 	t.Parallel()
-	text := servertest.Manual(t, "docs/running.md")
+	text := servertest.Manual(t, "docs/serving.md")
 	flags := regexp.MustCompile("`pickup (--prefix .*?)`").FindStringSubmatch(text)[1]
 	p, err := servertest.Launch("pickup", servertest.SampleDir(t), []string{"PICKUP_NO_AUTH=1"}, strings.Fields(flags)...)
 	if err != nil {
@@ -305,7 +305,7 @@ func TestNginxOfDocs(t *testing.T) {
 	block := servertest.Block(text, "nginx")
 	for old, with := range map[string]string{"listen 80;": "listen 127.0.0.1:" + port + ";", "http://127.0.0.1:3000;": p.URL + ";"} {
 		if strings.Count(block, old) != 1 {
-			t.Fatalf("docs/running.md has no %q", old)
+			t.Fatalf("docs/serving.md has no %q", old)
 		}
 		block = strings.Replace(block, old, with, 1)
 	}
