@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"pickup/internal/rawjson"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
@@ -51,13 +50,11 @@ func (req *request) listChanges() error {
 	}
 	slices.Reverse(revisions)
 	revisions = revisions[:min(limit, len(revisions))]
-	return req.respond(response{}, func(b []byte) ([]byte, error) {
-		b = append(b, '[')
-		for _, r := range revisions {
-			b = t.AppendRevision(rawjson.AppendComma(b), r)
-		}
-		return append(b, ']'), nil
-	})
+	list := make([]live.Revision, len(revisions))
+	for i, r := range revisions {
+		list[i] = t.Revision(r)
+	}
+	return req.sendValue(list)
 }
 
 // streamChanges streams the next revisions and, if the client asks for more, the open streams and

@@ -44,7 +44,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	h.Set("Cache-Control", "no-store")
 	c.Set(problemKey, p)
-	s.send(c, p.Status, openapi.ProblemType, httpx.Marshal(p))
+	s.send(c, p.Status, openapi.ProblemType, append(httpx.Marshal(p), '\n'))
 	c.Abort()
 }
 

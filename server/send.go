@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"net/http"
 	"strconv"
@@ -120,7 +119,7 @@ func (req *request) setCacheHeaders(tag string) {
 // sendValue sends a value as JSON, or 304 if the client has the value.
 func (req *request) sendValue(v any) error {
 	return req.respond(response{}, func(b []byte) ([]byte, error) {
-		return append(b, bytes.TrimSuffix(httpx.Marshal(v), []byte("\n"))...), nil
+		return append(b, httpx.Marshal(v)...), nil
 	})
 }
 
@@ -130,9 +129,9 @@ func (req *request) sendNow(status int, v any) error {
 	return req.sendJSON(status, httpx.Marshal(v))
 }
 
-// sendJSON sends a JSON text that has no tag.
+// sendJSON sends a JSON text that has no tag, and a newline.
 func (req *request) sendJSON(status int, text []byte) error {
-	req.send(req.Context, status, openapi.JSONType, text)
+	req.send(req.Context, status, openapi.JSONType, append(text, '\n'))
 	return nil
 }
 

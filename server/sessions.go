@@ -170,15 +170,8 @@ func (req *request) resetSession(x *session) error {
 // sessionChanges serves GET /_/sessions/NAME/changes: what it has changed since it
 // began, or was committed.
 func (req *request) sessionChanges(x *session) error {
-	base, now := x.db.Baseline(), x.db.Snapshot()
-	return req.respond(response{}, func(b []byte) ([]byte, error) {
-		t := live.ChangesTopic{Values: true}
-		b = append(b, '[')
-		for _, ch := range base.Changes(now) {
-			b = t.AppendChange(rawjson.AppendComma(b), ch)
-		}
-		return append(b, ']'), nil
-	})
+	changes := x.db.Baseline().Changes(x.db.Snapshot())
+	return req.sendValue(live.ChangesTopic{Values: true, Most: -1}.List(changes).Changes)
 }
 
 // commitSession serves POST /_/sessions/NAME/commit: it makes the changes of the
@@ -206,7 +199,7 @@ func (req *request) commitSession(x *session) error {
 	if !hasPreference(req.Context, preferRollback) {
 		x.db.SetBaseline(now)
 	}
-	return req.sendChanges("session", x.name, changes)
+	return req.sendChanges(changesAnswer{Session: x.name}, changes)
 }
 
 // readTake reads the field "take" of a body.

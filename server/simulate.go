@@ -147,7 +147,7 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 		p := problem.New(o.Code, detail)
 		p.Title = cmp.Or(p.Title, "Simulated")
 		c.Set(problemKey, p)
-		contentType, body = openapi.ProblemType, httpx.Marshal(p)
+		contentType, body = openapi.ProblemType, append(httpx.Marshal(p), '\n')
 	}
 	for name, value := range o.Headers {
 		header.Set(name, value)

@@ -34,7 +34,7 @@ func (req *request) setStubs() error {
 	if err := req.storeStubs(rules, errs, true); err != nil {
 		return err
 	}
-	return req.sendJSON(http.StatusOK, append(req.ownStubs().AppendJSON(nil), '\n'))
+	return req.sendJSON(http.StatusOK, req.ownStubs().AppendJSON(nil))
 }
 
 // addStub serves POST /_/simulate: the rule of the body comes after all others.
@@ -48,7 +48,7 @@ func (req *request) addStub() error {
 		return err
 	}
 	req.Header("Location", req.sessionPath+"/_/simulate/"+rule.ID)
-	return req.sendJSON(http.StatusCreated, append(req.ownStubs().AppendStub(nil, rule), '\n'))
+	return req.sendJSON(http.StatusCreated, req.ownStubs().AppendStub(nil, rule))
 }
 
 // removeStubs serves DELETE /_/simulate and DELETE /_/simulate/ID.

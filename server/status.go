@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"math"
@@ -220,7 +219,7 @@ func (req *request) listValues() error {
 	tag := req.tagOf(req.snap, collection, key, openapi.JSONType, nil)
 	err = req.respond(response{tag: tag, cache: true}, func(b []byte) ([]byte, error) {
 		values, err := req.snap.Values(collection, member, search, limit)
-		return append(b, bytes.TrimSuffix(httpx.Marshal(values), []byte("\n"))...), err
+		return append(b, httpx.Marshal(values)...), err
 	})
 	if unknown, ok := errors.AsType[*query.Error](err); ok {
 		return notFound(req.snap, "%s", httpx.Sentence(unknown.Detail))

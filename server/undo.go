@@ -11,6 +11,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
+	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
 )
@@ -53,7 +54,7 @@ func (req *request) undo() error {
 	if err != nil {
 		return err
 	}
-	return req.sendChanges("undone", live.EventID(req.db.Run(), undone.Rev), changes)
+	return req.sendChanges(changesAnswer{Undone: live.EventID(req.db.Run(), undone.Rev)}, changes)
 }
 
 // readElements reads the field "only" of a body; nil if v is.
@@ -110,17 +111,24 @@ func (req *request) reset() error {
 	if err != nil {
 		return err
 	}
-	return req.sendChanges("to", name, changes)
+	return req.sendChanges(changesAnswer{To: name}, changes)
 }
 
-// sendChanges answers a request that has led to the revision of Pickup-Revision
-// with its changes, without values, and one more field.
-func (req *request) sendChanges(name, value string, changes []database.Change) error {
+// A changesAnswer is the answer to a request that has changed several records at once.
+type changesAnswer struct {
+	Rev     string `json:"rev"`
+	Undone  string `json:"undone,omitempty"` // the id of the revision
+	To      string `json:"to,omitempty"`     // the name of the snapshot
+	Session string `json:"session,omitempty"`
+	live.Changes
+}
+
+// sendChanges sends the answer with the revision of Pickup-Revision and its changes, without values.
+func (req *request) sendChanges(answer changesAnswer, changes []database.Change) error {
 	if req.prefer(preferMinimal) {
 		return req.sendNothing()
 	}
-	b := rawjson.AppendQuote([]byte(`{"rev":`), req.Writer.Header().Get(revisionHeader))
-	b = rawjson.AppendQuote(append(rawjson.AppendQuote(append(b, ','), name), ':'), value)
-	b = append(live.ChangesTopic{Most: maxStreamedChanges}.AppendChanges(b, changes, nil), "}\n"...)
-	return req.sendJSON(http.StatusOK, b)
+	answer.Rev = req.Writer.Header().Get(revisionHeader)
+	answer.Changes = live.ChangesTopic{Most: maxStreamedChanges}.List(changes)
+	return req.sendJSON(http.StatusOK, httpx.Marshal(answer))
 }

@@ -197,7 +197,7 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	if b.array {
 		out = append(out, ']')
 	}
-	return req.sendJSON(status, append(req.form.Wrap(out, len(values)), '\n'))
+	return req.sendJSON(status, req.form.Wrap(out, len(values)))
 }
 
 // appendSpelled appends the record v. If the schema has several spellings of a

@@ -11,20 +11,10 @@ import (
 	"time"
 	"unicode"
 
+	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 )
-
-// A change is a change of a record, of an object or of a whole collection, as in GET
-// /_/changes.
-type change struct {
-	Collection string          `json:"collection"`
-	ID         string          `json:"id,omitempty"`
-	Op         string          `json:"op"`
-	Before     json.RawMessage `json:"before,omitempty"`
-	After      json.RawMessage `json:"after,omitempty"`
-	Records    int             `json:"records,omitempty"` // of a large new or removed collection
-}
 
 // A changePrinter prints changes for people.
 type changePrinter struct {
@@ -33,8 +23,8 @@ type changePrinter struct {
 }
 
 // change prints a change as removed and added lines.
-func (p *changePrinter) change(ch change) {
-	title := strings.TrimSuffix(ch.Op+" "+ch.Collection+"/"+ch.ID, "/")
+func (p *changePrinter) change(ch database.ChangeJSON) {
+	title := strings.TrimSuffix(string(ch.Op)+" "+ch.Collection+"/"+ch.ID, "/")
 	if ch.Records > 0 {
 		title += ": " + spell.Count(ch.Records, "record")
 	}
@@ -102,7 +92,7 @@ func (p *eventPrinter) print(name string, data []byte) error {
 		Rev         string // of change and reset, like the following fields
 		At          time.Time
 		By          string
-		Changes     []change
+		Changes     []database.ChangeJSON
 		Collections map[string]int // the numbers of changes, if there are too many to list
 	}
 	if err := json.Unmarshal(data, &event); err != nil {

@@ -46,19 +46,11 @@ func (c *diffCommand) run(ctx context.Context, e *environment) error {
 	p := &changePrinter{w: w, color: isTerminal(e.stdout) && e.Getenv("NO_COLOR") == ""}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	for _, changed := range changes {
-		ch := change{Collection: changed.Collection, Op: string(changed.Op)}
-		if !storage.IsPositionKey(changed.ID) {
-			ch.ID = changed.ID
-		}
-		before, after, records := changed.Values()
-		ch.Before = json.RawMessage(before)
-		ch.After = json.RawMessage(after)
-		ch.Records = records
+	for _, ch := range changes {
 		if c.JSON {
-			encoder.Encode(ch) // Flush returns the error
+			encoder.Encode(ch.JSON(true)) // Flush returns the error
 		} else {
-			p.change(ch)
+			p.change(ch.JSON(true))
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -191,7 +191,7 @@ func (d *difference) records(old, now *collection) (same bool) {
 // was created, deleted, or replaced by another kind of value.
 //
 // Before and After share memory with the snapshots. Before is nil if the element was created.
-// After is nil if the element was deleted. Both are nil for a whole array; see Values.
+// After is nil if the element was deleted. Both are nil for a whole array; see JSON.
 type Change struct {
 	Collection string
 	ID         string // as Record.ID, so possibly a position key
@@ -207,23 +207,42 @@ func (ch Change) element() element {
 	return element{ch.Collection, ch.ID}
 }
 
-// maxValues is the maximum size of an array that Values returns.
+// A ChangeJSON is a change in the form of GET /_/changes. Whole arrays, and elements without id,
+// have no id.
+type ChangeJSON struct {
+	Collection string         `json:"collection"`
+	ID         string         `json:"id,omitempty"`
+	Op         Op             `json:"op,omitempty"`
+	Before     jsontext.Value `json:"before,omitempty"`
+	After      jsontext.Value `json:"after,omitempty"`
+	Records    int            `json:"records,omitempty"` // of a large array instead of values
+}
+
+// maxValues is the maximum size of an array in a ChangeJSON.
 const maxValues = 64 << 10
 
-// Values returns Before and After. For a whole array, Values returns the records if they have at
-// most 64 KiB, and otherwise the number of records.
-func (ch Change) Values() (before, after jsontext.Value, records int) {
-	before, after = ch.Before, ch.After
-	for c, v := range map[*collection]*jsontext.Value{ch.was: &before, ch.is: &after} {
+// JSON returns the change for clients, with or without the values. For a whole array, the values
+// are the records if they have at most 64 KiB.
+func (ch Change) JSON(values bool) ChangeJSON {
+	out := ChangeJSON{Collection: ch.Collection, Op: ch.Op}
+	if !storage.IsPositionKey(ch.ID) {
+		out.ID = ch.ID
+	}
+	if !values {
+		return out
+	}
+	out.Before = ch.Before
+	out.After = ch.After
+	for c, v := range map[*collection]*jsontext.Value{ch.was: &out.Before, ch.is: &out.After} {
 		switch {
 		case !c.isArray():
 		case c.size > maxValues:
-			records = c.records.Len()
+			out.Records = c.records.Len()
 		default:
 			*v = c.appendJSON(nil)
 		}
 	}
-	return before, after, records
+	return out
 }
 
 // An Op is the kind of a change.

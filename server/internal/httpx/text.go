@@ -22,7 +22,7 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// Marshal returns v as JSON with a final newline.
+// Marshal returns v as compact JSON.
 func Marshal(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -30,7 +30,7 @@ func Marshal(v any) []byte {
 	if err := enc.Encode(v); err != nil {
 		panic(err) // callers pass only types that always encode
 	}
-	return b.Bytes()
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // Sentence returns s with a capital letter at the start and a full stop at the end.

@@ -124,18 +124,21 @@ func fileEvent(broken string) []byte {
 	return Event{"broken", append(rawjson.AppendQuote([]byte(`{"detail":`), broken), '}')}.append(nil, "")
 }
 
-// changeOf returns the event about an element or, with an empty id, about a whole collection or
-// object. record is the current value, nil if the element was deleted; q projects the value.
-func changeOf(op database.Op, collection, id string, by database.Origin, q *query.Query, record jsontext.Value) Event {
-	b := rawjson.AppendQuote([]byte(`{"collection":`), collection)
-	if id != "" {
-		b = rawjson.AppendQuote(append(b, `,"id":`...), id)
+// An element is the data of an event about an element or, without an id, about a whole collection or
+// object.
+type element struct {
+	Collection string          `json:"collection"`
+	ID         string          `json:"id,omitempty"`
+	Record     jsontext.Value  `json:"record,omitempty"` // the current value; nil: deleted
+	By         database.Origin `json:"by"`
+}
+
+// changeOf returns the event about an element; q projects the value.
+func changeOf(op database.Op, e element, q *query.Query) Event {
+	if e.Record != nil {
+		e.Record = appendProjected(nil, q, e.Record)
 	}
-	if record != nil {
-		b = appendProjected(append(b, `,"record":`...), q, record)
-	}
-	b = rawjson.AppendQuote(append(b, `,"by":`...), string(by))
-	return Event{string(op), append(b, '}')}
+	return Event{string(op), httpx.Marshal(e)}
 }
 
 // appendProjected appends the fields of a record that q shows, all fields if q is nil.
@@ -189,7 +192,7 @@ func (t ListTopic) Events(r *database.Revision) (events []Event, ok bool) {
 		case !is:
 			op, record = database.Deleted, nil
 		}
-		events = append(events, changeOf(op, name, ch.ID, r.Origin, t.Query, record))
+		events = append(events, changeOf(op, element{name, ch.ID, record, r.Origin}, t.Query))
 	}
 	return events, r.Counts[name] == 0
 }
@@ -242,7 +245,7 @@ func (t RecordTopic) Events(r *database.Revision) ([]Event, bool) {
 	case after == nil:
 		op = database.Deleted
 	}
-	return []Event{changeOf(op, name, t.ID, r.Origin, t.Query, after)}, true
+	return []Event{changeOf(op, element{name, t.ID, after, r.Origin}, t.Query)}, true
 }
 
 // A NestedTopic is a topic of the view of a nested value.
@@ -295,7 +298,7 @@ func (DatabaseTopic) Events(r *database.Revision) (events []Event, ok bool) {
 		if storage.IsPositionKey(ch.ID) || ch.ID == "" && exists && kind == storage.Array {
 			return nil, false
 		}
-		events = append(events, changeOf(ch.Op, ch.Collection, ch.ID, r.Origin, nil, ch.After))
+		events = append(events, changeOf(ch.Op, element{ch.Collection, ch.ID, ch.After, r.Origin}, nil))
 	}
 	return events, r.Counts == nil
 }
@@ -331,70 +334,60 @@ func (t ChangesTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, er
 
 // Events implements Topic.
 func (t ChangesTopic) Events(r *database.Revision) ([]Event, bool) {
-	return []Event{{"change", t.AppendRevision(nil, r)}}, true
+	return []Event{{"change", httpx.Marshal(t.Revision(r))}}, true
 }
 
-// AppendRevision appends a revision. A revision with too many changes has the number of changes
-// in each collection instead.
-func (t ChangesTopic) AppendRevision(b []byte, r *database.Revision) []byte {
-	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, r.Rev))
-	b = append(r.Time.UTC().AppendFormat(append(b, `,"at":"`...), time.RFC3339Nano), '"')
-	b = rawjson.AppendQuote(append(b, `,"by":`...), string(r.Origin))
-	if r.Request != "" {
-		b = rawjson.AppendQuote(append(b, `,"request":`...), r.Request)
-	}
-	if r.Session != "" {
-		b = rawjson.AppendQuote(append(b, `,"session":`...), r.Session)
+// A Revision is a revision as clients see it.
+type Revision struct {
+	Rev     string          `json:"rev"`
+	At      time.Time       `json:"at"`
+	By      database.Origin `json:"by"`
+	Request string          `json:"request,omitempty"`
+	Session string          `json:"session,omitempty"`
+	Undoes  string          `json:"undoes,omitempty"`
+	Changes
+}
+
+// Changes are the changes of a revision. A revision with too many changes has null, and the number
+// of changes in each collection.
+type Changes struct {
+	Changes     []database.ChangeJSON `json:"changes"`
+	Collections map[string]int        `json:"collections,omitempty"`
+}
+
+// Revision returns a revision for clients.
+func (t ChangesTopic) Revision(r *database.Revision) Revision {
+	out := Revision{
+		Rev:     EventID(t.Run, r.Rev),
+		At:      r.Time.UTC(),
+		By:      r.Origin,
+		Request: r.Request,
+		Session: r.Session,
+		Changes: Changes{Collections: r.Counts},
 	}
 	if r.Undoes != 0 {
-		b = rawjson.AppendQuote(append(b, `,"undoes":`...), EventID(t.Run, r.Undoes))
+		out.Undoes = EventID(t.Run, r.Undoes)
 	}
-	return append(t.AppendChanges(b, r.Changes, r.Counts), '}')
+	if r.Counts == nil {
+		out.Changes = t.List(r.Changes)
+	}
+	return out
 }
 
-// AppendChanges appends the field changes. With counts, or with too many changes, the field is
-// null, and the field collections has the number of changes in each collection.
-func (t ChangesTopic) AppendChanges(b []byte, changes []database.Change, counts map[string]int) []byte {
-	if counts == nil && t.Most >= 0 && len(changes) > t.Most {
-		counts = make(map[string]int)
+// List returns changes for clients.
+func (t ChangesTopic) List(changes []database.Change) Changes {
+	if t.Most >= 0 && len(changes) > t.Most {
+		counts := make(map[string]int)
 		for _, ch := range changes {
 			counts[ch.Collection]++
 		}
+		return Changes{Collections: counts}
 	}
-	if counts != nil {
-		return append(append(b, `,"changes":null,"collections":`...), bytes.TrimSpace(httpx.Marshal(counts))...)
+	list := make([]database.ChangeJSON, len(changes))
+	for i, ch := range changes {
+		list[i] = ch.JSON(t.Values)
 	}
-	b = append(b, `,"changes":[`...)
-	for _, ch := range changes {
-		b = t.AppendChange(rawjson.AppendComma(b), ch)
-	}
-	return append(b, ']')
-}
-
-// AppendChange appends a change. Whole arrays, and elements without id, get no id. A change
-// without op only identifies the element.
-func (t ChangesTopic) AppendChange(b []byte, ch database.Change) []byte {
-	b = rawjson.AppendQuote(append(b, `{"collection":`...), ch.Collection)
-	if ch.ID != "" && !storage.IsPositionKey(ch.ID) {
-		b = rawjson.AppendQuote(append(b, `,"id":`...), ch.ID)
-	}
-	if ch.Op != "" {
-		b = rawjson.AppendQuote(append(b, `,"op":`...), string(ch.Op))
-	}
-	if !t.Values {
-		return append(b, '}')
-	}
-	before, after, records := ch.Values()
-	if before != nil {
-		b = append(append(b, `,"before":`...), before...)
-	}
-	if after != nil {
-		b = append(append(b, `,"after":`...), after...)
-	}
-	if records > 0 {
-		b = strconv.AppendInt(append(b, `,"records":`...), int64(records), 10)
-	}
-	return append(b, '}')
+	return Changes{Changes: list}
 }
 
 // encodeRequests returns the events of the requests after a number, and the number of the latest
@@ -404,10 +397,10 @@ func encodeRequests(log *requestlog.Log, number uint64) (b []byte, last uint64) 
 	list, last, whole := log.Since(number)
 	if whole {
 		slices.Reverse(list)
-		return Event{"requests", bytes.TrimSpace(httpx.Marshal(map[string]any{"requests": list}))}.append(nil, ""), last
+		return Event{"requests", httpx.Marshal(map[string]any{"requests": list})}.append(nil, ""), last
 	}
 	for _, r := range list {
-		b = Event{"request", bytes.TrimSpace(httpx.Marshal(r))}.append(b, "")
+		b = Event{"request", httpx.Marshal(r)}.append(b, "")
 	}
 	return b, last
 }
