@@ -182,7 +182,7 @@ func (s *server) reason(c *gin.Context, o *outcome) string {
 		return ""
 	}
 	p := o.problem.Excerpt()
-	requestlog.RedactProblem(p, requestlog.IsPatch(c.Request.Header.Get("Content-Type")))
+	requestlog.RedactProblem(p, c.GetBool(secretKey) || requestlog.IsPatch(c.Request.Header.Get("Content-Type")))
 	text := p.Detail
 	for _, f := range p.Errors[:min(1, len(p.Errors))] {
 		if f.Pointer != nil && !strings.Contains(strings.ToLower(text), strings.ToLower(f.Detail)) {

@@ -75,6 +75,7 @@ func (req *request) chooseNested() (*route, error) {
 	for i, p := range req.Params {
 		path[i] = p.Value
 	}
+	req.hideSecrets(strings.Join(path[1:], "/"))
 	n, err := req.snap.Nested(path, req.Request.Method == http.MethodPost)
 	if err != nil {
 		return nil, req.leadsNowhere(req.snap, err)

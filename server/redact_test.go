@@ -66,11 +66,20 @@ func TestRequestsHideSecrets(t *testing.T) {
 			body: `[{"op":"update","collection":"posts","id":1,"record":{"password":"hunter2"},"if":{"token":"hunter2"}}]`},
 		{name: "patch of another type", method: "PATCH", target: "/posts/1", mediaType: "application/json",
 			body: `[{"op":"add","path":"/token","value":"hunter2"}]`},
+		{name: "nested value", method: "PUT", target: "/posts/1/token", body: `"hunter2"`},
+		{name: "read of a nested value", target: "/posts/1/token"},
+		{name: "below a secret", method: "PATCH", target: "/posts/1/auth", body: `{"a":"hunter2"}`},
+		{name: "rule of a nested value", method: "PUT", target: "/posts/2/password", body: `"hunter2"`},
+		{name: "nested value in a transaction", method: "POST", target: "/_/transaction",
+			body: `[{"op":"set","collection":"posts","id":2,"path":["tok\u0065n"],"value":"hunter2"}]`},
+		{name: "rule of a nested value in a transaction", method: "POST", target: "/_/transaction",
+			body: `[{"op":"set","collection":"posts","id":2,"path":["password"],"value":"hunter2"}]`},
+		{name: "secret as a whole", method: "POST", target: "/_/transaction", body: `[{"op":"set","collection":"token","value":"hunter2"}]`},
 		{name: "form", method: "POST", target: "/posts", mediaType: "application/x-www-form-urlencoded", body: "password=hunter2"},
 		{name: "unique", method: "POST", target: "/posts", body: `{"id": 1, "token": "hunter2"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			const contents = `{"posts": [{"id": 1, "token": "hunter2"}, {"id": 2, "token": "a"}]}`
+			const contents = `{"posts": [{"id": 1, "token": "hunter2", "auth": {"a": "b"}}, {"id": 2, "token": "a", "password": "x"}]}`
 			db, err := database.Open(t.Context(), storetest.NewMemStore(jsontext.Value(contents)), database.Options{Schema: checked})
 			if err != nil {
 				t.Fatal(err)

@@ -105,6 +105,7 @@ func (e *recording) end(c *gin.Context, o *outcome) {
 		e.MS = o.ms()
 		e.Simulated = o.simulated
 		e.Problem = o.problem
+		e.Secret = c.GetBool(secretKey)
 		e.writer.log.Add(&e.Request)
 	}
 	*e = recording{}

@@ -79,6 +79,11 @@ func (req *request) readOperations() (jsontext.Value, error) {
 	for v := range rawjson.Elements(operations) {
 		count++
 		value, _ := rawjson.Member(v, "value")
+		path, nested := rawjson.Member(v, "path")
+		if value != nil && !nested {
+			path, _ = rawjson.Member(v, "collection")
+		}
+		req.hideSecrets(string(path))
 		for range rawjson.Elements(value) {
 			records++
 		}

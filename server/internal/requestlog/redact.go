@@ -20,8 +20,8 @@ func IsPatch(mediaType string) bool {
 	return strings.Contains(strings.ToLower(mediaType), "json-patch")
 }
 
-// mentions reports whether a text, possibly JSON, may contain the name of a secret.
-func mentions(text string) bool {
+// Mentions reports whether a text, possibly JSON, may contain the name of a secret.
+func Mentions(text string) bool {
 	return strings.Contains(text, `\u`) || secret.IsName(escapes.Replace(text))
 }
 
@@ -87,7 +87,7 @@ func redactParameter(name, value string) string {
 		}
 		return value
 	}
-	if mentions(text) && strings.ContainsAny(text, "=:") { // the value has names and values, too
+	if Mentions(text) && strings.ContainsAny(text, "=:") { // the value has names and values, too
 		return secret.Hidden
 	}
 	return value
@@ -112,6 +112,13 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 // Text returns the text, and reports whether the body is longer.
 func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
+// hide replaces the text, unless there is none.
+func (e *Excerpt) hide() {
+	if len(e.text) > 0 {
+		e.text = []byte(`"` + secret.Hidden + `"`)
+	}
+}
+
 // redact hides the values of fields that may be secret. If a word in a JSON Patch may be the
 // name of a secret, redact hides all values of the patch.
 func (e *Excerpt) redact(patch bool) {
@@ -120,7 +127,7 @@ func (e *Excerpt) redact(patch bool) {
 	}
 	isArray := bytes.HasPrefix(bytes.TrimSpace(e.text), []byte("["))
 	patch = patch || isArray && bytes.Contains(e.text, []byte(`"op"`))
-	values := patch && (e.cut || mentions(string(e.text)))
+	values := patch && (e.cut || Mentions(string(e.text)))
 	dec := jsontext.NewDecoder(bytes.NewReader(e.text), jsontext.AllowDuplicateNames(true))
 	var out []byte
 	copied, done := 0, false
@@ -176,4 +183,4 @@ func RedactProblem(p *problem.Problem, values bool) {
 }
 
 // quotesSecret reports whether a sentence quotes an object with a possible secret.
-func quotesSecret(sentence string) bool { return strings.Contains(sentence, "{") && mentions(sentence) }
+func quotesSecret(sentence string) bool { return strings.Contains(sentence, "{") && Mentions(sentence) }

@@ -57,7 +57,7 @@ func TestRedact(t *testing.T) {
 // TestMentions has texts of JSON with and without the name of a secret.
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{`{"a":"\npin"}`: true, `{"a":"\\token"}`: true, `{"\u0061":1}`: true, `{"a":"\n","author":"\t"}`: false} {
-		if mentions(text) != want {
+		if Mentions(text) != want {
 			t.Errorf("%s: not %v", text, want)
 		}
 	}

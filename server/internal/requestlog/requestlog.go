@@ -42,6 +42,7 @@ type Request struct {
 
 	Body   Excerpt `json:"-"`
 	Answer Excerpt `json:"-"`
+	Secret bool    `json:"-"` // the bodies may have a secret without its name
 
 	number   uint64 // in the Log, from 1; ID is the same as text
 	size     int64  // bytes of the request in memory, roughly
@@ -66,9 +67,13 @@ func (e *Request) redact(known responses) *Request {
 	patch := IsPatch(e.Type)
 	n.Body.redact(patch)
 	n.Answer = known.redact(e.Answer)
+	if e.Secret {
+		n.Body.hide()
+		n.Answer.hide()
+	}
 	if e.Problem != nil {
 		n.Problem = e.Problem.Excerpt()
-		RedactProblem(n.Problem, patch && (e.Body.cut || mentions(string(e.Body.text))))
+		RedactProblem(n.Problem, e.Secret || patch && (e.Body.cut || Mentions(string(e.Body.text))))
 	}
 	n.measure()
 	return &n
