@@ -406,7 +406,7 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 	op.collection, op.id = n.Name, n.ID
 	err = tx.Nested(path, op.op == "create", func(inner *Tx) error {
 		field := inner.snap.byName[n.Name]
-		whole := op.op == "set" || op.op == "remove"
+		whole := op.op == "create" || op.op == "set" || op.op == "remove"
 		if whole && n.ID != "" {
 			return faultAt(storage.ErrShape, "/path", "%s is for fields: replace or delete an element", op.op)
 		}

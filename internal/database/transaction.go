@@ -400,13 +400,16 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 	tx.drop(op.collection)
 	tx.replace(in, next)
 	now := tx.snap.byName[op.to]
+	now.ids.inherit(c.ids)
 	rules := tx.snap.schema.Member(op.to)
 	if !now.isArray() {
+		tx.referAs(op.to, element{op.to, ""})
 		faults := append(rules.CheckType(now.value), rules.ForObject().Check(now.value, now.value, nil)...)
 		return placed(faultError(faults, nil, nil), func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
 	}
 	faults := rules.CheckType(jsontext.Value("[]"))
 	for _, r := range now.recordList() {
+		tx.referAs(describe(op.to, r), element{op.to, r.ID})
 		found := append(rules.ForRecord().Check(r.Value, r.Value, nil), tx.taken(now, r.Value, r.ID, nil)...)
 		for _, f := range found {
 			faults = append(faults, inRecord(f, "/to", describe(op.to, r)))
@@ -416,6 +419,14 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 		}
 	}
 	return faultError(faults, nil, nil)
+}
+
+// referAs is refer for an element that an operation on all records has renamed.
+func (tx *Tx) referAs(record string, at element) {
+	outer := tx.translate
+	tx.translate = func(f schema.Fault) schema.Fault { return outer(inRecord(f, "/to", record)) }
+	tx.refer(at, nil, nil)
+	tx.translate = outer
 }
 
 // inRecord returns a fault in a record as one at a pointer into an operation on all records.
