@@ -158,21 +158,25 @@ func (req *request) readMembers(names ...string) (map[string]jsontext.Value, err
 	return values, nil
 }
 
-// parseBody parses a body that is an object or an array of objects.
+// parseBody parses a body that is an object or an array of objects. The error for other JSON wraps
+// ErrShape.
 func parseBody(text []byte, maxDepth int) (*body, error) {
 	b, err := decodeBody(text, maxDepth)
 	if err != nil {
 		return nil, err
 	}
+	var p *problem.Problem
 	switch {
 	case b.other != "":
-		return nil, problem.BadRequestAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
+		p = problem.BadRequestAt(b.other, "a record is a JSON object, as in {\"title\": \"Vet\"}")
 	case !b.array && len(b.objects) == 0:
-		return nil, problem.BadRequest("the body must be a JSON object, or an array of objects")
+		p = problem.BadRequest("the body must be a JSON object, or an array of objects")
 	case len(b.objects) == 0:
-		return nil, problem.BadRequest("the array is empty: it must contain an object")
+		p = problem.BadRequest("the array is empty: it must contain an object")
+	default:
+		return b, nil
 	}
-	return b, nil
+	return nil, errors.Join(p, storage.ErrShape)
 }
 
 // decodeBody parses a body of strict JSON (RFC 8259): UTF-8, unique field names within an object,

@@ -171,11 +171,8 @@ func (req *request) href(collection string) string {
 // replaceObject serves PUT of a nested object, which stays one.
 func (req *request) replaceObject() error {
 	err := req.replace()
-	p, ok := errors.AsType[*problem.Problem](err)
-	if ok && p.Status == http.StatusBadRequest {
-		refused := problem.New(http.StatusUnprocessableEntity, p.Detail)
-		refused.Errors = p.Errors
-		return refused
+	if errors.Is(err, storage.ErrShape) {
+		return problem.Newf(http.StatusUnprocessableEntity, "%s is an object, which PUT does not turn into another value: change the record instead.", req.name)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -82,7 +83,7 @@ func (req *request) serve(choices []*route) error {
 func (req *request) unescape() error {
 	for i, p := range req.Params {
 		value, err := url.PathUnescape(p.Value)
-		if err != nil || value == "" {
+		if err != nil || value == "" || !utf8.ValidString(value) { // no name or id of JSON
 			return req.noResource()
 		}
 		req.Params[i].Value = value
@@ -105,7 +106,7 @@ func (req *request) choose(choices []*route) (*route, error) {
 	switch {
 	case what == nothing && i >= 0 && name == "db":
 		return choices[i], nil
-	case what == nothing && served && len(req.Params) < 4:
+	case what == nothing && served:
 		return nil, req.noCollection(req.snap, name)
 	case what == nothing || !served:
 		return nil, req.noResource()

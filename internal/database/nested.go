@@ -30,9 +30,13 @@ type Nested struct {
 	IsID     bool           // the value is the id of a record or of an element
 	Value    jsontext.Value // the value called Name
 
-	of     element // the record
-	record jsontext.Value
-	at     []string // the tokens of a pointer from the record to the value called Name
+	snap     *Snapshot
+	of       element // the record
+	record   jsontext.Value
+	at       []string      // the tokens of a pointer from the record to Value
+	rules    *schema.Rules // of the record
+	isRecord bool          // whether Value, on the way to the end of the path, is a record or an element with an id
+	idMember string        // the field with its id
 }
 
 // Nested returns the value at a path: the name of a collection and an id, or the name of a
@@ -42,7 +46,7 @@ type Nested struct {
 //
 // The error is a *FaultError that wraps ErrNotFound. Its pointer leads into the path.
 func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
-	n := &Nested{of: element{collection: path[0]}}
+	n := &Nested{snap: s, of: element{collection: path[0]}, idMember: s.IDMember(path[0]), rules: s.schema.Member(path[0])}
 	start := 1
 	if s.byName[path[0]].isArray() {
 		n.of.id = path[1]
@@ -53,14 +57,15 @@ func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
 		return nil, faultAt(storage.ErrNotFound, "/1", "%s has no record with the id %q", path[0], rawjson.Shorten(n.of.id))
 	}
 	n.record = value
-	w := &walk{snap: s, nested: n, value: value, isRecord: n.of.id != "", idMember: s.IDMember(path[0])}
-	w.rules = s.schema.Member(path[0])
+	n.Value = value
+	n.isRecord = n.of.id != ""
 	rest := slices.Clone(path[start:])
-	w.rules.CanonicalPath(rest)
+	n.rules.CanonicalPath(rest)
 	for i, name := range rest {
-		if err := w.step(name, i == len(rest)-1, create); err != nil {
-			w.path = path[:start+i]
-			return nil, w.nothing(err)
+		if f := n.step(name, i == len(rest)-1, create); f != nil {
+			f.Pointer = fmt.Sprintf("/%d", start+i)
+			f.Detail = joined(path[:start+i]) + " " + f.Detail
+			return nil, &FaultError{Kind: storage.ErrNotFound, Faults: []schema.Fault{*f}}
 		}
 	}
 	last := len(path)
@@ -68,11 +73,11 @@ func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
 		last--
 	}
 	n.Name = joined(path[:last])
-	n.Value = w.value
-	n.View = s.view(n, w)
+	n.setView()
 	if c := n.View.byName[n.Name]; create && c.isArray() && c.records.Len() == 0 {
-		if id, ok := storage.ID(w.sibling(n.at), c.ids.member); ok { // the ids are of the same kind
-			*c.ids.kind(&Record{ID: id, Value: w.sibling(n.at)}) = 1
+		sibling := n.sibling(n.at)
+		if id, ok := storage.ID(sibling, c.ids.member); ok { // the ids are of the same kind
+			*c.ids.kind(&Record{ID: id, Value: sibling}) = 1
 		}
 	}
 	return n, nil
@@ -87,79 +92,68 @@ func joined(path []string) string {
 	return b.String()
 }
 
-// A walk follows the path to a nested value.
-type walk struct {
-	snap     *Snapshot
-	nested   *Nested
-	rules    *schema.Rules // of the record
-	value    jsontext.Value
-	isRecord bool   // the value is a record or an element with an id
-	idMember string // the field with its id
-	path     []string
-}
-
 // inside returns the rules for the value.
-func (w *walk) inside() *schema.Rules {
-	return w.rules.Nested(w.nested.at, w.idMember)
+func (n *Nested) inside() *schema.Rules {
+	return n.rules.Nested(n.at, n.idMember)
 }
 
 // isCollection reports whether the value is an array with objects only that the rules do not
 // forbid.
-func (w *walk) isCollection() bool {
-	for e := range rawjson.Elements(w.value) {
+func (n *Nested) isCollection() bool {
+	for e := range rawjson.Elements(n.Value) {
 		if e.Kind() != '{' {
 			return false
 		}
 	}
-	return w.value.Kind() == '[' && !w.inside().Scalars
+	return n.Value.Kind() == '[' && !n.inside().Scalars
 }
 
 // step goes on to a field or an element. The error is a fault without pointer.
-func (w *walk) step(name string, last, create bool) *schema.Fault {
-	n := w.nested
-	switch w.value.Kind() {
+func (n *Nested) step(name string, last, create bool) *schema.Fault {
+	switch n.Value.Kind() {
 	case '{':
-		value, ok := rawjson.Member(w.value, name)
-		if !ok && (!last || !create || !w.mayCreate(name)) {
-			return w.noField(name)
-		}
+		value, ok := rawjson.Member(n.Value, name)
+		at := append(n.at, name)
 		if !ok {
+			if !last || !create || !n.holdsObjects(at) {
+				return n.noField(name)
+			}
 			value = jsontext.Value("[]")
 		}
-		n.IsID = w.isRecord && name == w.idMember
-		w.isRecord = false
-		w.value = value
-		n.at = append(n.at, name)
+		n.IsID = n.isRecord && name == n.idMember
+		n.isRecord = false
+		n.Value = value
+		n.at = at
 		return nil
 	case '[':
-		if w.isCollection() {
-			return w.element(name, last)
+		if n.isCollection() {
+			return n.element(name, last)
 		}
-		i := rawjson.ElementAt(w.value, 0, name)
+		i := rawjson.ElementAt(n.Value, 0, name)
 		if i < 0 {
 			return &schema.Fault{Detail: fmt.Sprintf("has no element %q", rawjson.Shorten(name))}
 		}
-		w.value = w.value[i:rawjson.SkipValue(w.value, i)]
+		n.Value = n.Value[i:rawjson.SkipValue(n.Value, i)]
 		n.at = append(n.at, name)
 		n.ReadOnly = true
 		return nil
 	}
-	return &schema.Fault{Detail: "is " + rawjson.KindName(w.value) + ", and has nothing below it"}
+	return &schema.Fault{Detail: "is " + rawjson.KindName(n.Value) + ", and has nothing below it"}
 }
 
 // element goes on to the element with an id or, if that is the last one, stays at the collection.
-func (w *walk) element(id string, last bool) *schema.Fault {
+func (n *Nested) element(id string, last bool) *schema.Fault {
 	if last {
-		w.nested.ID = id
+		n.ID = id
 		return nil
 	}
-	w.idMember = w.inside().IDMember
+	n.idMember = n.inside().IDMember
 	i := 0
-	for e := range rawjson.Elements(w.value) {
-		if own, ok := storage.ID(e, w.idMember); ok && own == id {
-			w.value = e
-			w.isRecord = true
-			w.nested.at = append(w.nested.at, strconv.Itoa(i))
+	for e := range rawjson.Elements(n.Value) {
+		if own, ok := storage.ID(e, n.idMember); ok && own == id {
+			n.Value = e
+			n.isRecord = true
+			n.at = append(n.at, strconv.Itoa(i))
 			return nil
 		}
 		i++
@@ -167,8 +161,8 @@ func (w *walk) element(id string, last bool) *schema.Fault {
 	return &schema.Fault{Detail: fmt.Sprintf("has no record with the id %q", rawjson.Shorten(id))}
 }
 
-func (w *walk) noField(name string) *schema.Fault {
-	near := spell.Nearest(name, rawjson.MemberNames(w.value))
+func (n *Nested) noField(name string) *schema.Fault {
+	near := spell.Nearest(name, rawjson.MemberNames(n.Value))
 	f := &schema.Fault{Detail: fmt.Sprintf("has no field %q", rawjson.Shorten(name)), Suggestion: near}
 	if near != "" {
 		f.Detail += fmt.Sprintf("; did you mean %q?", near)
@@ -176,30 +170,19 @@ func (w *walk) noField(name string) *schema.Fault {
 	return f
 }
 
-// nothing returns the error for a path that leads no further.
-func (w *walk) nothing(f *schema.Fault) error {
-	f.Pointer = fmt.Sprintf("/%d", len(w.path))
-	f.Detail = joined(w.path) + " " + f.Detail
-	return &FaultError{Kind: storage.ErrNotFound, Faults: []schema.Fault{*f}}
-}
-
-// mayCreate reports whether the rules or the records of the same kind have a collection in the
-// field called name of the value.
-func (w *walk) mayCreate(name string) bool {
-	at := append(slices.Clone(w.nested.at), name)
-	if w.rules.Nested(at, w.idMember).Array {
-		return true
-	}
-	return w.sibling(at) != nil
+// holdsObjects reports whether the rules or the records of the same kind have objects in an array
+// at a path of the record.
+func (n *Nested) holdsObjects(at []string) bool {
+	return n.rules.Nested(at, n.idMember).Array || n.sibling(at) != nil
 }
 
 // sibling returns an object in an array at the same path of this record or another one of the
 // collection, or nil.
-func (w *walk) sibling(at []string) jsontext.Value {
-	if found := objectAt(w.nested.record, at); found != nil || w.nested.of.id == "" {
+func (n *Nested) sibling(at []string) jsontext.Value {
+	if found := objectAt(n.record, at); found != nil || n.of.id == "" {
 		return found
 	}
-	for r := range w.snap.All(w.nested.of.collection) {
+	for r := range n.snap.All(n.of.collection) {
 		if found := objectAt(r.Value, at); found != nil {
 			return found
 		}
@@ -225,24 +208,22 @@ func objectAt(v jsontext.Value, at []string) jsontext.Value {
 	return nil
 }
 
-// view returns s with the nested value as a top-level field. Its revision is a hash, so that its
-// tag depends on nothing else.
-func (s *Snapshot) view(n *Nested, w *walk) *Snapshot {
-	view := s.fork()
-	rules := w.inside()
-	view.schema = s.schema.With(n.Name, rules)
-	c := &collection{name: n.Name, kind: storage.Other, value: w.value}
-	if w.isCollection() {
-		c = whole(n.Name, w.value, view.conventions)
-	} else if w.value.Kind() == '{' {
+// setView sets View. The revision of the value there is a hash, so that its tag depends on nothing
+// else.
+func (n *Nested) setView() {
+	n.View = n.snap.fork()
+	n.View.schema = n.snap.schema.With(n.Name, n.inside())
+	c := &collection{name: n.Name, kind: storage.Other, value: n.Value}
+	if n.isCollection() {
+		c = whole(n.Name, n.Value, n.View.conventions)
+	} else if n.Value.Kind() == '{' {
 		c.kind = storage.Object
 	}
-	sum := sha256.Sum256(w.value)
+	sum := sha256.Sum256(n.Value)
 	c.rev = storage.Rev(binary.BigEndian.Uint64(sum[:]) | 1)
 	c.nested = true
-	view.with(c, "")
-	view.staged = s.staged
-	return view
+	n.View.with(c, "")
+	n.View.staged = n.snap.staged
 }
 
 // checkChange returns an error if the value cannot be changed at its path. The path may have led
@@ -266,7 +247,7 @@ func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 		return err
 	}
 	inner := newTx(n.View)
-	inner.nested = true
+	inner.nested = n
 	inner.clock = tx.clock
 	inner.time = tx.time
 	if err := fn(inner); err != nil || !inner.IsChanged() {
@@ -332,9 +313,30 @@ func (tx *Tx) Assign(name string, value jsontext.Value) (*Record, error) {
 		return nil, faultAt(storage.ErrInvalid, "", detail, name, rawjson.KindName(is), rawjson.KindName(value))
 	}
 	value = rawjson.Unescaped(value)
+	if c.isArray() {
+		if err := tx.checkElements(c, value); err != nil {
+			return nil, err
+		}
+	}
 	tx.refer(element{name, ""}, nil, nil)
 	tx.put(&collection{name: name, kind: storage.Other, value: value}, "")
 	return &Record{Value: value}, nil
+}
+
+// checkElements returns an error if an array that replaces a collection has ids twice, or elements
+// that are no objects although the collection or others at its path have objects.
+func (tx *Tx) checkElements(c *collection, value jsontext.Value) error {
+	areObjects := tx.nested.holdsObjects(tx.nested.at)
+	for i, r := range whole(c.name, value, tx.snap.conventions).recordList() {
+		at := strconv.Itoa(i)
+		if areObjects && r.Value.Kind() != '{' {
+			return faultAt(storage.ErrInvalid, "/"+at, "%s has objects, and this is %s", c.name, rawjson.KindName(r.Value))
+		}
+		if id, ok := c.shadowedID(r); ok {
+			return faultAt(ErrExists, rawjson.Pointer(at, c.ids.member), "the id %q is taken", rawjson.Shorten(id))
+		}
+	}
+	return nil
 }
 
 // container returns the bracket of an array or object, and 0 for a scalar.

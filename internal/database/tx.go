@@ -35,7 +35,7 @@ type Tx struct {
 	session    string      // see From
 	mustBeLast bool        // whether no other update may follow in the commit
 	exact      bool        // whether restored values have their own order of fields
-	nested     bool        // whether the snapshot is a view, see Nested
+	nested     *Nested     // the value whose view the snapshot is; nil: the snapshot is no view
 }
 
 func newTx(base *Snapshot) *Tx {
@@ -469,7 +469,7 @@ func moved(f schema.Fault, pointer string) schema.Fault {
 // refer notes that an element was written, if its references must exist or it is nested.
 func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	must := func(ref schema.Reference) bool { return ref.MustExist }
-	if !tx.nested && !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+	if tx.nested == nil && !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
 		return
 	}
 	translate := tx.translate
