@@ -1,7 +1,9 @@
 package database
 
 import (
+	"cmp"
 	"hash/maphash"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -14,9 +16,14 @@ import (
 // versions share the index. The index has the keys of the version that needed it last. For
 // another version, a copy is made, in which the records that differ are replaced. So a write
 // spends no time on indexes that nobody uses.
+//
+// A version that is not published yet has its own copies, which nobody misses if the version is
+// dropped.
 type indexes struct {
 	*lineage
 	version
+	staged      bool              // whether the version is not published
+	stagedByKey map[string]*index // of a staged version
 }
 
 // A lineage has what the versions of a collection share.
@@ -71,11 +78,27 @@ func (x *indexes) fork() *indexes {
 	return &indexes{lineage: &lineage{base: x, asked: x.asked, latest: x.written}, version: x.version}
 }
 
-// clone returns the indexes of a version with a copy of the records.
+// clone returns the indexes of a staged version with a copy of the records.
 func (x *indexes) clone(records *ordered.Map[*Record]) *indexes {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return &indexes{lineage: x.lineage, version: version{records, x.latest}}
+	return &indexes{
+		lineage:     x.lineage,
+		version:     version{records, x.latest},
+		staged:      true,
+		stagedByKey: maps.Clone(x.stagedByKey),
+	}
+}
+
+// publish shares the indexes of a staged version.
+func (x *indexes) publish() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.staged = false
+	for key, ix := range x.stagedByKey {
+		x.putLocked(key, ix)
+	}
+	x.stagedByKey = nil
 }
 
 // drop frees all indexes, unless a reader is building one: a writer must not wait for it.
@@ -95,7 +118,7 @@ func (x *indexes) get(key string) *index {
 
 // getLocked is get with the lock held.
 func (x *indexes) getLocked(key string) *index {
-	ix := x.byKey[key]
+	ix := cmp.Or(x.stagedByKey[key], x.byKey[key])
 	if ix != nil && ix.records == x.records {
 		ix.used = uses.Add(1)
 		return ix
@@ -111,9 +134,10 @@ func (x *indexes) getLocked(key string) *index {
 	n := ix.at(x.version)
 	if !n.valid() {
 		delete(x.byKey, key)
+		delete(x.stagedByKey, key)
 		return nil
 	}
-	if n.written >= ix.written { // otherwise x is an old version
+	if x.staged || n.written >= ix.written { // otherwise x is an old version
 		x.putLocked(key, n)
 	}
 	return n
@@ -151,13 +175,20 @@ func (x *indexes) roomLocked(key string) bool {
 
 // putLocked sets the index with that key. A new index may replace the least recently used one.
 func (x *indexes) putLocked(key string, ix *index) {
+	ix.used = uses.Add(1)
+	if x.staged {
+		if x.stagedByKey == nil {
+			x.stagedByKey = make(map[string]*index)
+		}
+		x.stagedByKey[key] = ix
+		return
+	}
 	if oldest := x.oldestLocked(); x.byKey[key] == nil && oldest != "" && !ix.pinned {
 		delete(x.byKey, oldest)
 	}
 	if x.byKey == nil {
 		x.byKey = make(map[string]*index)
 	}
-	ix.used = uses.Add(1)
 	x.byKey[key] = ix
 }
 
@@ -231,15 +262,24 @@ func (x *indexes) replaceLocked(was, is *Record) {
 		x.latest += len(was.Value)
 	}
 	x.written = x.latest
-	for key, ix := range x.byKey {
+	own := x.byKey // of a collection that nobody else has seen yet
+	if x.staged {
+		own = x.stagedByKey
+	}
+	for key, ix := range own {
 		if ix.records == x.records {
 			ix.replace(was, is)
 			ix.written = x.written
 		}
+		if !ix.valid() {
+			delete(own, key)
+		}
+	}
+	for key, ix := range x.byKey {
 		lags := x.written-ix.written > maxLag
 		if lags && ix.pinned {
 			x.getLocked(key)
-		} else if lags || !ix.valid() {
+		} else if lags {
 			delete(x.byKey, key)
 		}
 	}

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -160,5 +161,52 @@ func TestSelectionsLag(t *testing.T) {
 	}
 	for range 3 {
 		ask(db.Snapshot(), 12)
+	}
+}
+
+// TestDroppedTransaction makes a transaction that is refused at its end, and one that is only
+// tried. Readers do not notice the indexes that these have used.
+func TestDroppedTransaction(t *testing.T) {
+	var records []string
+	for i := range 300 {
+		records = append(records, fmt.Sprintf(`{"id":"%d","k":%d}`, i, i))
+	}
+	const rules = `{"properties":{"c":{"items":{"properties":{"k":{"x-unique":true},"r":{"x-ref":{"collection":"c","on-delete":"set-null"}}}}}}}`
+	db := openFor(t, `{"c":[`+strings.Join(records, ",")+`]}`, rules)
+	x := db.Snapshot().byName["c"].indexes
+	x.equality("k", true)
+	x.names()
+	before := maps.Clone(x.byKey)
+	change := func(tx *Tx) error {
+		for i := range 300 {
+			if _, err := tx.Put(Merge, "c", fmt.Sprint(i), fmt.Appendf(nil, `{"k":%d}`, 1000+i)); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Delete("c", "7"); err != nil {
+			return err
+		}
+		_, err := tx.Put(Create, "c", "", jsontext.Value(`{"k":1001}`))
+		return err
+	}
+	if _, err := db.Update(t.Context(), change); !errors.Is(err, ErrExists) {
+		t.Fatal(err)
+	}
+	if _, err := db.Preview(t.Context(), change); !errors.Is(err, ErrExists) {
+		t.Fatal(err)
+	}
+	for key, ix := range before {
+		if x.get(key) != ix {
+			t.Errorf("readers make another copy of the index %s at each use", key)
+		}
+	}
+	mustUpdate(t, db, func(tx *Tx) error {
+		tx.Put(Create, "c", "", jsontext.Value(`{"k":1001}`))
+		_, err := tx.Put(Create, "c", "", jsontext.Value(`{"k":1002}`))
+		return err
+	})
+	x = db.Snapshot().byName["c"].indexes
+	if x.byKey["=k"] == before["=k"] || x.get("=k") != x.byKey["=k"] {
+		t.Error("the index of the write was not published")
 	}
 }

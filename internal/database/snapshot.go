@@ -229,8 +229,12 @@ func (s *Snapshot) setRevision(rev storage.Rev) {
 	s.rev = rev
 	s.staged = false
 	for _, c := range s.list {
-		if c.rev == 0 {
-			c.rev = rev
+		if c.rev != 0 {
+			continue
+		}
+		c.rev = rev
+		if c.isArray() {
+			c.indexes.publish()
 		}
 	}
 }
