@@ -344,7 +344,7 @@ func (g *operationMaker) applyOne(db, op object) bool {
 				return false
 			}
 			target = list[at].(object)
-		} else if !isObject || kind == "delete" {
+		} else if _, hasID := op["id"]; !isObject || hasID || kind == "delete" {
 			return false
 		}
 		for name, want := range asObject(op["if"]) {
