@@ -92,7 +92,7 @@ func (tx *Tx) apply(ch storage.Change) error {
 		c.remove(ch.ID)
 		return nil
 	}
-	value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(rawjson.Compact(ch.Value))
+	value, _, _ := tx.rules(ch.Collection).Canonical(rawjson.Compact(ch.Value))
 	c.set(ch.ID, value)
 	return nil
 }

@@ -92,17 +92,22 @@ func faultAt(kind error, pointer, format string, args ...any) error {
 	return &FaultError{Kind: kind, Faults: []schema.Fault{{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}}}
 }
 
+// malformed returns an error that wraps ErrShape, with one fault.
+func malformed(pointer, format string, args ...any) error {
+	return faultAt(storage.ErrShape, pointer, format, args...)
+}
+
 // shapeFault returns err as a *FaultError if err wraps ErrShape.
 func shapeFault(err error, pointer string) error {
 	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
 		return err
 	}
-	return faultAt(storage.ErrShape, pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
+	return malformed(pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
 }
 
 // idChanged returns the error for a record that would get another id.
 func idChanged(idMember string) error {
-	return faultAt(storage.ErrShape, rawjson.Pointer(idMember), "the id cannot be changed")
+	return malformed(rawjson.Pointer(idMember), "the id cannot be changed")
 }
 
 // patchFault returns an error of package jsonpatch as a *FaultError.

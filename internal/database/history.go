@@ -80,10 +80,8 @@ func (h *history) pastNames(collection string) (names []string, ok bool) {
 				if ch.Collection != collection {
 					continue
 				}
-				for quoted := range rawjson.Members(ch.Before) {
-					if !past[string(rawjson.UnquoteBytes(quoted))] {
-						past[rawjson.Unquote(quoted)] = true
-					}
+				for name := range rawjson.Fields(ch.Before) {
+					past[name] = true
 				}
 			}
 		}

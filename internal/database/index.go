@@ -197,8 +197,7 @@ func (ix *index) count(r *Record, by int) {
 	if r == nil {
 		return
 	}
-	for quoted := range rawjson.Members(r.Value) {
-		name := rawjson.Unquote(quoted)
+	for name := range rawjson.Fields(r.Value) {
 		n, _ := ix.names.Get(name)
 		n += by
 		if n > 0 {

@@ -40,7 +40,7 @@ func (tx *Tx) copyFrom(to *Snapshot, changes []Change) (created map[string]bool)
 			replaced[ch.Collection] = true
 			tx.replace(next.contents(), tx.snap.nextOf(ch.Collection, to))
 		default:
-			value, _, _ := tx.snap.schema.Member(ch.Collection).Canonical(ch.After) // the rules may be new
+			value, _, _ := tx.rules(ch.Collection).Canonical(ch.After) // the rules may be new
 			old := now.valueAt(ch.ID)
 			if !tx.exact {
 				value = rawjson.Merge(old, value, "")

@@ -230,7 +230,7 @@ func (n *Nested) setView() {
 // to another kind of value when a client asked for it.
 func (n *Nested) checkChange() error {
 	if n.ReadOnly || n.IsID || len(n.at) == 0 {
-		return faultAt(storage.ErrShape, "", "the value at %s cannot be changed by itself", n.Name)
+		return malformed("", "the value at %s cannot be changed by itself", n.Name)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 		return patchFault(err)
 	}
 	if rawjson.Depth(value) > rawjson.MaxDepth {
-		return faultAt(storage.ErrShape, "", "the record would be nested deeper than %d levels", rawjson.MaxDepth)
+		return malformed("", "the record would be nested deeper than %d levels", rawjson.MaxDepth)
 	}
 	old, err := tx.target(n.of.collection, n.of.id)
 	if err != nil {
@@ -389,11 +389,11 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 	path := []string{op.collection}
 	if c.isArray() {
 		if op.id == "" {
-			return nil, faultAt(storage.ErrShape, "/id", "the id of the record is missing")
+			return nil, malformed("/id", "the id of the record is missing")
 		}
 		path = append(path, op.id)
 	} else if op.id != "" || c.kind != storage.Object {
-		return nil, faultAt(storage.ErrShape, "/collection", "%s has no ids, or nothing inside", op.collection)
+		return nil, malformed("/collection", "%s has no ids, or nothing inside", op.collection)
 	}
 	path = append(path, op.path...)
 	inPath := func(f schema.Fault) schema.Fault { return moved(f, "/path") }
@@ -410,7 +410,7 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 		field := inner.snap.byName[n.Name]
 		whole := op.op == "create" || op.op == "set" || op.op == "remove"
 		if whole && n.ID != "" {
-			return faultAt(storage.ErrShape, "/path", "%s is for fields: replace or delete an element", op.op)
+			return malformed("/path", "%s is for fields: replace or delete an element", op.op)
 		}
 		switch op.op {
 		case "set":

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"pickup/internal/rawjson"
-	"pickup/internal/storage"
 )
 
 // An operation is a step of a transaction, see Do.
@@ -38,7 +37,7 @@ var operationFields = map[string][]string{
 // parseOperation reads an operation. The error is a *FaultError that wraps ErrShape.
 func parseOperation(v jsontext.Value) (*operation, error) {
 	if v.Kind() != '{' {
-		return nil, faultAt(storage.ErrShape, "", "an operation is an object, not %s", rawjson.KindName(v))
+		return nil, malformed("", "an operation is an object, not %s", rawjson.KindName(v))
 	}
 	op := new(operation)
 	if name, _ := rawjson.Member(v, "op"); name.Kind() == '"' {
@@ -47,16 +46,15 @@ func parseOperation(v jsontext.Value) (*operation, error) {
 	fields, ok := operationFields[op.op]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(operationFields)), ", ")
-		return nil, faultAt(storage.ErrShape, "/op", "an operation has an op: %s", known)
+		return nil, malformed("/op", "an operation has an op: %s", known)
 	}
-	for quoted, value := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
+	for name, value := range rawjson.Fields(v) {
 		if name == "op" {
 			continue
 		}
 		if !slices.Contains(fields, name) && !slices.Contains(fields, name+"?") {
 			known := strings.ReplaceAll(strings.Join(fields, ", "), "?", "")
-			return nil, faultAt(storage.ErrShape, rawjson.Pointer(name), "%s has only %s", op.op, known)
+			return nil, malformed(rawjson.Pointer(name), "%s has only %s", op.op, known)
 		}
 		if err := op.read(name, value); err != nil {
 			return nil, err
@@ -64,17 +62,17 @@ func parseOperation(v jsontext.Value) (*operation, error) {
 	}
 	for _, name := range fields {
 		if _, has := rawjson.Member(v, name); !has && !strings.HasSuffix(name, "?") {
-			return nil, faultAt(storage.ErrShape, "/"+name, "%s has a %s", op.op, name)
+			return nil, malformed("/"+name, "%s has a %s", op.op, name)
 		}
 	}
 	if op.op == "delete" && op.id == "" && op.path == nil {
-		return nil, faultAt(storage.ErrShape, "/id", "delete has a id")
+		return nil, malformed("/id", "delete has a id")
 	}
 	if slices.Contains([]string{"create", "set", "remove"}, op.op) && op.id != "" && op.path == nil {
-		return nil, faultAt(storage.ErrShape, "/id", "%s has an id only with a path, to a nested value", op.op)
+		return nil, malformed("/id", "%s has an id only with a path, to a nested value", op.op)
 	}
 	if op.op == "update" && op.record == nil && op.unset == nil {
-		return nil, faultAt(storage.ErrShape, "/record", "update has a record, or unset")
+		return nil, malformed("/record", "update has a record, or unset")
 	}
 	return op, nil
 }
@@ -93,14 +91,14 @@ func (op *operation) read(name string, value jsontext.Value) error {
 			if name == "id" {
 				also = ", or a number"
 			}
-			return faultAt(storage.ErrShape, "/"+name, "must be a string of 1 to %d bytes%s", maxName, also)
+			return malformed("/"+name, "must be a string of 1 to %d bytes%s", maxName, also)
 		}
 		*to = text
 		return nil
 	}
 	if to := objects[name]; to != nil {
 		if value.Kind() != '{' {
-			return faultAt(storage.ErrShape, "/"+name, "must be an object, not %s", rawjson.KindName(value))
+			return malformed("/"+name, "must be an object, not %s", rawjson.KindName(value))
 		}
 		*to = rawjson.Unescaped(value)
 		return nil
@@ -110,14 +108,14 @@ func (op *operation) read(name string, value jsontext.Value) error {
 		return nil
 	}
 	if value.Kind() != '[' {
-		return faultAt(storage.ErrShape, "/"+name, "must be a list of names, as in [\"title\"]")
+		return malformed("/"+name, "must be a list of names, as in [\"title\"]")
 	}
 	list := []string{}
 	for v := range rawjson.Elements(value) {
 		field, _ := rawjson.Text(v)
 		if v.Kind() != '"' || len(field) > maxName {
 			at := fmt.Sprintf("/%s/%d", name, len(list))
-			return faultAt(storage.ErrShape, at, "must be a string of at most %d bytes", maxName)
+			return malformed(at, "must be a string of at most %d bytes", maxName)
 		}
 		list = append(list, field)
 	}
@@ -126,7 +124,7 @@ func (op *operation) read(name string, value jsontext.Value) error {
 		return nil
 	}
 	if len(list) == 0 {
-		return faultAt(storage.ErrShape, "/path", "is empty: it names a field, as in [\"videos\", \"7\"]")
+		return malformed("/path", "is empty: it names a field, as in [\"videos\", \"7\"]")
 	}
 	op.path = list
 	return nil

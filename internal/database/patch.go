@@ -12,7 +12,6 @@ import (
 	"pickup/internal/jsonpatch"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
-	"pickup/internal/storage"
 )
 
 // Patch applies a JSON Patch (RFC 6902) to a record or, if id is empty, a singular
@@ -30,9 +29,10 @@ func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 	if err != nil {
 		return nil, patchFault(err)
 	}
+	rules := tx.rules(name)
 	for _, op := range ops {
-		tx.snap.schema.Member(name).CanonicalPath(op.Path)
-		tx.snap.schema.Member(name).CanonicalPath(op.From)
+		rules.CanonicalPath(op.Path)
+		rules.CanonicalPath(op.From)
 	}
 	value, touched, err := jsonpatch.Apply(old.Value, ops)
 	if err != nil {
@@ -54,13 +54,13 @@ func (tx *Tx) Patch(name, id string, patch jsontext.Value) (*Record, error) {
 // fields called names.
 func (tx *Tx) setPatched(name string, old *Record, value jsontext.Value, names []string) (*Record, error) {
 	if value.Kind() != '{' {
-		return nil, faultAt(storage.ErrShape, "", "a record is a JSON object; this would leave %s", rawjson.KindName(value))
+		return nil, malformed("", "a record is a JSON object; this would leave %s", rawjson.KindName(value))
 	}
 	if rawjson.Depth(value) > rawjson.MaxDepth {
 		const detail = "this would leave a record that is nested deeper than %d levels"
-		return nil, faultAt(storage.ErrShape, "", detail, rawjson.MaxDepth)
+		return nil, malformed("", detail, rawjson.MaxDepth)
 	}
-	value, sent, faults := tx.snap.schema.Member(name).Canonical(value)
+	value, sent, faults := tx.rules(name).Canonical(value)
 	idMember := tx.snap.IDMember(name)
 	if _, has := rawjson.Member(value, idMember); old.ID != "" && !has && slices.Contains(names, idMember) {
 		return nil, idChanged(idMember) // removed, rather than left out of a whole record

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -140,7 +141,7 @@ func (a *rebasing) element(at element, rekeyed bool) {
 // merge adds the change of a record or an object that both sides have changed.
 func (a *rebasing) merge(ch Change, was, mine jsontext.Value) {
 	merged, fields := mergeFields(was, mine, ch.Before, a.take, 0)
-	stamps := a.tx.snap.schema.Member(ch.Collection).Stamps
+	stamps := a.tx.rules(ch.Collection).Stamps
 	fields = slices.DeleteFunc(fields, func(name string) bool { // the merge is the latest write
 		return slices.ContainsFunc(stamps, func(s schema.Stamp) bool { return s.Member == name && s.Updates })
 	})
@@ -200,7 +201,7 @@ func (a *rebasing) validate(changes []Change, base *Snapshot) error {
 			}
 			tx.Translate(func(p string) string { return at + p })
 			tx.refer(ch.element(), before, nil)
-			tx.translate = nil
+			tx.translate = unmoved
 		}
 	}
 	if err := faultError(faults, taken, nil); err != nil {
@@ -212,7 +213,7 @@ func (a *rebasing) validate(changes []Change, base *Snapshot) error {
 // validate returns the faults and the taken values of the element of c after a change. If names is
 // not nil, only these fields are checked.
 func (tx *Tx) validate(c *collection, ch Change, names []string) (invalid, taken []schema.Fault) {
-	rules := tx.snap.schema.Member(c.name)
+	rules := tx.rules(c.name)
 	if ch.ID != "" {
 		invalid = rules.ForRecord().Check(ch.Before, ch.After, names)
 		return invalid, tx.taken(c, ch.After, ch.ID, names)
@@ -264,8 +265,8 @@ const maxMerged = 32
 // fields changed by both sides. The argument take selects the side for such a field; TakeNeither
 // selects now.
 func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged jsontext.Value, both []string) {
-	was := membersOf(base)
-	is := membersOf(now)
+	was := maps.Collect(rawjson.Fields(base))
+	is := maps.Collect(rawjson.Fields(now))
 	out := []byte("{")
 	add := func(quoted, mine jsontext.Value) {
 		name := rawjson.Unquote(quoted)
@@ -277,7 +278,7 @@ func mergeFields(base, mine, now jsontext.Value, take Take, depth int) (merged j
 			both = append(both, name)
 		}
 	}
-	own := membersOf(mine)
+	own := maps.Collect(rawjson.Fields(mine))
 	for quoted, value := range rawjson.Members(mine) {
 		add(quoted, value)
 	}
@@ -308,13 +309,4 @@ func mergeField(base, mine, now jsontext.Value, take Take, depth int) (merged js
 		return mine, true
 	}
 	return now, true
-}
-
-// membersOf returns the values of an object by their names.
-func membersOf(object jsontext.Value) map[string]jsontext.Value {
-	all := make(map[string]jsontext.Value)
-	for quoted, value := range rawjson.Members(object) {
-		all[rawjson.Unquote(quoted)] = value
-	}
-	return all
 }

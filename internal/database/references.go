@@ -180,13 +180,9 @@ func (tx *Tx) remove(collection, id string) (*Record, error) {
 // deletes a record before the search for references. The list replaces a recursion: a chain of
 // references may be as long as a collection.
 func (tx *Tx) cascade(gone []element) error {
-	translate := tx.translate
-	if translate == nil {
-		translate = func(f schema.Fault) schema.Fault { return f }
-	}
 	for i := 0; i < len(gone); i++ {
 		id := gone[i].id
-		tx.pending = append(tx.pending, pending{element: gone[i], gone: true, translate: translate})
+		tx.pending = append(tx.pending, pending{element: gone[i], gone: true, translate: tx.translate})
 		for child, ref := range tx.snap.references(gone[i].collection) {
 			if ref.OnDelete == schema.Restrict {
 				continue
@@ -249,7 +245,7 @@ func refers(child string, ref schema.Reference, r *Record) error {
 // setNull removes the deleted id from the reference of one record.
 func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) error {
 	value := tx.stamp(child, r.Value, without(r.Value, ref.Member, id))
-	rules := tx.snap.schema.Member(child).ForRecord()
+	rules := tx.rules(child).ForRecord()
 	if faults := rules.Check(r.Value, value, []string{ref.Member}); len(faults) > 0 {
 		return faultAt(ErrRefers, "", "the %s of %s cannot become null: %s",
 			ref.Member, describe(child, r), faults[0].Detail)

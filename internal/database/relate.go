@@ -109,8 +109,8 @@ func (s *Snapshot) Relations(most int) (all []Relation) {
 		}
 		n := 0
 		for _, r := range c.records.All() {
-			for quoted := range rawjson.Members(r.Value) {
-				names[rawjson.Unquote(quoted)] = true
+			for name := range rawjson.Fields(r.Value) {
+				names[name] = true
 			}
 			n++
 			if n == most {

@@ -88,22 +88,21 @@ func (s *Snapshot) difference(to *Snapshot) *difference {
 
 // add adds a change, and reports true, unless both values are nil or equal.
 func (d *difference) add(collection, id string, before, after jsontext.Value) bool {
-	ch := Change{Collection: collection, ID: id, Op: Updated, Before: before, After: after}
-	switch {
-	case before == nil && after == nil:
-		return false
-	case before == nil:
-		ch.Op = Created
-	case after == nil:
-		ch.Op = Deleted
-	case bytes.Equal(before, after):
+	if bytes.Equal(before, after) {
 		return false
 	}
-	d.append(ch)
+	d.append(Change{Collection: collection, ID: id, Before: before, After: after}, before != nil, after != nil)
 	return true
 }
 
-func (d *difference) append(ch Change) {
+// append appends a change of an element that existed before, exists after the change, or both.
+func (d *difference) append(ch Change, existed, exists bool) {
+	ch.Op = Updated
+	if !existed {
+		ch.Op = Created
+	} else if !exists {
+		ch.Op = Deleted
+	}
 	d.lost += len(ch.Before)
 	d.values += max(len(ch.Before), len(ch.After))
 	d.changes = append(d.changes, ch)
@@ -133,7 +132,6 @@ func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
 // member adds the changes between two states of a top-level field. A state may be nil. It reports
 // whether the states are the same, the order of records included.
 func (d *difference) member(old, now *collection) (same bool) {
-	ch := Change{Op: Updated}
 	switch {
 	case old == now:
 		return true
@@ -141,11 +139,8 @@ func (d *difference) member(old, now *collection) (same bool) {
 		return d.records(old, now)
 	case old != nil && now != nil && old.kind == now.kind && bytes.Equal(old.value, now.value):
 		return true
-	case old == nil:
-		ch.Op = Created
-	case now == nil:
-		ch.Op = Deleted
 	}
+	var ch Change
 	if old != nil {
 		ch.Collection = old.name
 		ch.Before = old.value
@@ -157,7 +152,7 @@ func (d *difference) member(old, now *collection) (same bool) {
 		ch.After = now.value
 		ch.is = now
 	}
-	d.append(ch)
+	d.append(ch, old != nil, now != nil)
 	return false
 }
 

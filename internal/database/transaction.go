@@ -136,7 +136,7 @@ func (tx *Tx) doOne(op *operation, create Mode) (*element, error) {
 	name := op.collection
 	for pointer, name := range map[string]string{"/collection": name, "/to": op.to} {
 		if name == "$schema" && op.field == "" {
-			return nil, faultAt(storage.ErrShape, pointer, "the schema of a database is set in its file")
+			return nil, malformed(pointer, "the schema of a database is set in its file")
 		}
 	}
 	if op.op == "set" {
@@ -172,7 +172,7 @@ func (tx *Tx) noCollection(name string) error {
 
 func (tx *Tx) createIn(op *operation, c *collection, mode Mode) (*element, error) {
 	if !c.isArray() {
-		return nil, faultAt(storage.ErrShape, "/collection", "%s is no collection: set replaces it", op.collection)
+		return nil, malformed("/collection", "%s is no collection: set replaces it", op.collection)
 	}
 	var id string
 	err := tx.below("/record", func() error {
@@ -209,12 +209,12 @@ func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
 	if op.record == nil {
 		op.record = jsontext.Value("{}")
 	}
-	rules := tx.snap.schema.Member(op.collection)
+	rules := tx.rules(op.collection)
 	unset := canonical(rules, op.unset)
 	for _, name := range canonical(rules, rawjson.MemberNames(op.record)) {
 		if i := slices.Index(unset, name); i >= 0 {
 			at := fmt.Sprintf("/unset/%d", i)
-			return nil, faultAt(storage.ErrShape, at, "the record has a value for %s: send one of them", name)
+			return nil, malformed(at, "the record has a value for %s: send one of them", name)
 		}
 	}
 	intoOperation := func(f schema.Fault) schema.Fault {
@@ -247,26 +247,25 @@ func canonical(rules *schema.Rules, names []string) []string {
 func checkID(op *operation, c *collection) error {
 	if c.isArray() {
 		if op.id == "" {
-			return faultAt(storage.ErrShape, "/id", "the id of the record is missing")
+			return malformed("/id", "the id of the record is missing")
 		}
 		return nil
 	}
 	if c.kind != storage.Object || op.op == "delete" {
 		const detail = "%s is no collection: set replaces it, and remove removes it"
-		return faultAt(storage.ErrShape, "/collection", detail, op.collection)
+		return malformed("/collection", detail, op.collection)
 	}
 	if op.id != "" {
-		return faultAt(storage.ErrShape, "/id", "%s is an object and has no ids", op.collection)
+		return malformed("/id", "%s is an object and has no ids", op.collection)
 	}
 	return nil
 }
 
 // checkIf returns a fault for each field of the condition that does not hold.
 func (tx *Tx) checkIf(op *operation, value jsontext.Value) error {
-	rules := tx.snap.schema.Member(op.collection)
+	rules := tx.rules(op.collection)
 	var faults []schema.Fault
-	for quoted, want := range rawjson.Members(op.condition) {
-		name := rawjson.Unquote(quoted)
+	for name, want := range rawjson.Fields(op.condition) {
 		has, ok := rawjson.Member(value, canonical(rules, []string{name})[0])
 		if !ok {
 			has = jsontext.Value("null")
@@ -292,7 +291,7 @@ func (tx *Tx) setField(name string, value jsontext.Value) error {
 		return tx.setCollection(name, value)
 	}
 	old := tx.snap.byName[name]
-	rules := tx.snap.schema.Member(name)
+	rules := tx.rules(name)
 	var before jsontext.Value
 	if old != nil && old.kind == storage.Object {
 		before = old.value
@@ -320,7 +319,7 @@ func (tx *Tx) setField(name string, value jsontext.Value) error {
 // setCollection deletes all records of a collection and creates those of value, which keep
 // their ids. The rules for deletions apply to those whose ids are gone.
 func (tx *Tx) setCollection(name string, value jsontext.Value) error {
-	if faults := tx.snap.schema.Member(name).CheckType(jsontext.Value("[]")); faults != nil {
+	if faults := tx.rules(name).CheckType(jsontext.Value("[]")); faults != nil {
 		return &FaultError{Kind: storage.ErrInvalid, Faults: faults}
 	}
 	old, since, wasMine := tx.snap.byName[name], len(tx.changes), tx.mine[name]
@@ -378,7 +377,7 @@ func (tx *Tx) deleted(old, now *collection) error {
 // removeField removes a top-level field.
 func (tx *Tx) removeField(op *operation, c *collection) error {
 	if op.condition != nil && c.kind != storage.Object {
-		return faultAt(storage.ErrShape, "/if", "%s is no object, and has no fields", op.collection)
+		return malformed("/if", "%s is no object, and has no fields", op.collection)
 	}
 	if err := tx.checkIf(op, c.value); err != nil {
 		return err
@@ -401,7 +400,7 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 	tx.replace(in, next)
 	now := tx.snap.byName[op.to]
 	now.ids.inherit(c.ids)
-	rules := tx.snap.schema.Member(op.to)
+	rules := tx.rules(op.to)
 	if !now.isArray() {
 		tx.referAs(op.to, element{op.to, ""})
 		faults := append(rules.CheckType(now.value), rules.ForObject().Check(now.value, now.value, nil)...)
@@ -439,7 +438,7 @@ func inRecord(f schema.Fault, pointer, record string) schema.Fault {
 // editAll renames or removes a field of all records of a collection, or of an object.
 func (tx *Tx) editAll(op *operation, c *collection) error {
 	name := op.collection
-	rules := tx.snap.schema.Member(name)
+	rules := tx.rules(name)
 	to := canonical(rules, []string{op.to})[0]
 	if at := tx.snap.schema.Declaration(name, op.field); at != "" {
 		return faultAt(storage.ErrInvalid, "/field", "%s names %s: change the schema first", at, op.field)
@@ -448,7 +447,7 @@ func (tx *Tx) editAll(op *operation, c *collection) error {
 	if !c.isArray() {
 		records = []*Record{{Value: c.value}}
 	} else if op.field == c.ids.member || to == c.ids.member {
-		return faultAt(storage.ErrShape, "/field", "%s is the id of the records, which cannot be changed", c.ids.member)
+		return malformed("/field", "%s is the id of the records, which cannot be changed", c.ids.member)
 	}
 	found, pointer := false, "/to"
 	if op.op == "unset" {

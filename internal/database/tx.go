@@ -25,7 +25,7 @@ type Tx struct {
 
 	pending   []pending                       // what the end of the Tx checks
 	collides  func(collision)                 // see checkUnique; nil: values may not collide
-	translate func(schema.Fault) schema.Fault // see Translate; nil: faults stay as they are
+	translate func(schema.Fault) schema.Fault // see Translate
 
 	history    *history
 	edits      *edits
@@ -39,7 +39,7 @@ type Tx struct {
 }
 
 func newTx(base *Snapshot) *Tx {
-	return &Tx{snap: base.fork(), mine: make(map[string]bool)}
+	return &Tx{snap: base.fork(), mine: make(map[string]bool), translate: unmoved}
 }
 
 // Snapshot returns the database with the changes of tx. It is valid until the next write.
@@ -50,6 +50,11 @@ func (tx *Tx) Snapshot() *Snapshot {
 // From notes for the history that tx commits a session.
 func (tx *Tx) From(session string) {
 	tx.session = session
+}
+
+// rules returns the rules for a top-level field.
+func (tx *Tx) rules(name string) *schema.Rules {
+	return tx.snap.schema.Member(name)
 }
 
 // IsChanged reports whether tx has made a change. An update without changes makes no revision.
@@ -184,7 +189,7 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 				idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
 		}
 	}
-	rules := tx.snap.schema.Member(collection)
+	rules := tx.rules(collection)
 	if mode == CreateWithDefaults {
 		value = rules.WithDefaults(value)
 		if rawjson.Depth(value) > rawjson.MaxDepth {
@@ -248,9 +253,9 @@ func (tx *Tx) validateAndSet(
 	name string, old *Record, value jsontext.Value, names []string, sent map[string]string, faults []schema.Fault,
 ) (*Record, error) {
 	value = rawjson.Merge(old.Value, tx.stamp(name, old.Value, value), "") // as stores keep it
-	rules := tx.snap.schema.Member(name).ForObject()
+	rules := tx.rules(name).ForObject()
 	if old.ID != "" {
-		rules = tx.snap.schema.Member(name).ForRecord()
+		rules = tx.rules(name).ForRecord()
 	}
 	faults = append(faults, rules.Check(old.Value, value, names)...)
 	if old.ID == "" {
@@ -289,7 +294,7 @@ func (tx *Tx) stamp(name string, old, value jsontext.Value) jsontext.Value {
 		}
 		return tx.time
 	}
-	return tx.snap.schema.Member(name).Stamp(now, old, value)
+	return tx.rules(name).Stamp(now, old, value)
 }
 
 // restore prepares tx to restore earlier values. In a fork, restored values have the earlier order
@@ -357,7 +362,7 @@ func (tx *Tx) read(collection string, body jsontext.Value) (
 		err = fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
 		return nil, nil, nil, err
 	}
-	value, sent, faults = tx.snap.schema.Member(collection).Canonical(rawjson.Unescaped(body))
+	value, sent, faults = tx.rules(collection).Canonical(rawjson.Unescaped(body))
 	return value, sent, faults, nil
 }
 
@@ -380,7 +385,7 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 // If names is not nil, only these fields are checked.
 func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range tx.snap.schema.Member(c.name).Unique {
+	for _, name := range tx.rules(c.name).Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue
@@ -410,9 +415,7 @@ func (tx *Tx) checkUnique(
 	if faults == nil || tx.collides == nil {
 		return faults
 	}
-	outer := tx.translate
-	translate := func(f schema.Fault) schema.Fault { return outer(renamed(f, sent)) }
-	tx.collides(collision{element{c.name, id}, names, translate, faults})
+	tx.collides(collision{element{c.name, id}, names, tx.translation(sent), faults})
 	return nil
 }
 
@@ -450,15 +453,21 @@ func (tx *Tx) below(pointer string, fn func() error) error {
 // faults found by the end of the Tx.
 func (tx *Tx) moving(move func(schema.Fault) schema.Fault, fn func() error) error {
 	outer := tx.translate
-	tx.translate = func(f schema.Fault) schema.Fault {
-		f = move(f)
-		if outer != nil {
-			f = outer(f)
-		}
-		return f
-	}
+	tx.translate = func(f schema.Fault) schema.Fault { return outer(move(f)) }
 	defer func() { tx.translate = outer }()
 	return placed(fn(), move)
+}
+
+// unmoved is the translation of faults that stay as they are.
+func unmoved(f schema.Fault) schema.Fault {
+	return f
+}
+
+// translation returns the present translation of faults, for a value in which the client used
+// the aliases in sent.
+func (tx *Tx) translation(sent map[string]string) func(schema.Fault) schema.Fault {
+	outer := tx.translate
+	return func(f schema.Fault) schema.Fault { return outer(renamed(f, sent)) }
 }
 
 func moved(f schema.Fault, pointer string) schema.Fault {
@@ -469,15 +478,8 @@ func moved(f schema.Fault, pointer string) schema.Fault {
 // refer notes that an element was written, if its references must exist or it is nested.
 func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	must := func(ref schema.Reference) bool { return ref.MustExist }
-	if tx.nested == nil && !slices.ContainsFunc(tx.snap.schema.Member(at.collection).References, must) {
+	if tx.nested == nil && !slices.ContainsFunc(tx.rules(at.collection).References, must) {
 		return
 	}
-	translate := tx.translate
-	tx.pending = append(tx.pending, pending{element: at, before: before, translate: func(f schema.Fault) schema.Fault {
-		f = renamed(f, sent)
-		if translate != nil {
-			f = translate(f)
-		}
-		return f
-	}})
+	tx.pending = append(tx.pending, pending{element: at, before: before, translate: tx.translation(sent)})
 }

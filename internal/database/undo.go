@@ -108,7 +108,7 @@ func (tx *Tx) revisionToUndo(rev storage.Rev, only []Change) (r *Revision, isEdi
 	}
 	r, err = tx.history.undoable(rev)
 	if err == nil && len(only) > 0 {
-		err = faultAt(storage.ErrShape, "", "only an edit by hand can be undone in part, and this revision is not one")
+		err = malformed("", "only an edit by hand can be undone in part, and this revision is not one")
 	}
 	return r, false, err
 }
@@ -136,7 +136,7 @@ func (tx *Tx) selectChanges(e *retainedEdit, only []Change) (*Revision, error) {
 	})
 	for i, ch := range only {
 		if !found[name(ch)] {
-			return nil, faultAt(storage.ErrShape, fmt.Sprintf("/%d", i), "the edit did not change %s", ch.Name())
+			return nil, malformed(fmt.Sprintf("/%d", i), "the edit did not change %s", ch.Name())
 		}
 	}
 	if len(r.Changes) == 0 {
@@ -252,7 +252,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 		}
 		return related
 	}
-	rules := tx.snap.schema.Member(ch.Collection)
+	rules := tx.rules(ch.Collection)
 	for _, name := range rules.Unique {
 		v, ok := rawjson.Member(ch.After, name)
 		if !ok {

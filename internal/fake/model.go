@@ -89,8 +89,8 @@ func (g *generator) open(m *fieldModel) *fieldModel {
 
 // read adds a schema to m, with one branch of each choice.
 func (g *generator) read(m *fieldModel, s jsontext.Value) {
-	for quoted, v := range rawjson.Members(s) {
-		switch keyword := rawjson.Unquote(quoted); keyword {
+	for keyword, v := range rawjson.Fields(s) {
+		switch keyword {
 		case "$ref":
 			to, err := url.PathUnescape(textOf(v))
 			if err == nil && (to == "#" || strings.HasPrefix(to, "#/")) {
@@ -109,8 +109,8 @@ func (g *generator) read(m *fieldModel, s jsontext.Value) {
 			historic, _ := rawjson.Member(s, "x-historic")
 			m.restrict(v, slices.Collect(rawjson.Elements(historic)))
 		case "properties":
-			for name, s := range rawjson.Members(v) {
-				f := m.field(rawjson.Unquote(name))
+			for name, s := range rawjson.Fields(v) {
+				f := m.field(name)
 				f.schemas = append(f.schemas, s)
 			}
 		case "items":

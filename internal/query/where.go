@@ -59,8 +59,7 @@ func (p *parser) condition(v jsontext.Value, within Path, at string) (*filter, e
 		return nil, refuse(at, "a query has at most %d conditions", maxWhereParts)
 	}
 	empty := 0
-	for quoted, value := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
+	for name, value := range rawjson.Fields(v) {
 		part, err := p.member(name, value, within, at+rawjson.Pointer(name))
 		if err != nil {
 			return nil, err

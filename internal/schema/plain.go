@@ -17,8 +17,8 @@ func plain(v jsontext.Value) any {
 	switch v.Kind() {
 	case '{':
 		obj := make(map[string]any)
-		for quoted, e := range rawjson.Members(v) {
-			obj[rawjson.Unquote(quoted)] = plain(e)
+		for name, e := range rawjson.Fields(v) {
+			obj[name] = plain(e)
 		}
 		return obj
 	case '[':

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,10 +221,7 @@ func (r *report) inside(pointer string, v jsontext.Value) map[string]jsontext.Va
 	if known, ok := r.seen[pointer]; ok {
 		return known
 	}
-	all := make(map[string]jsontext.Value)
-	for quoted, e := range rawjson.Members(v) {
-		all[rawjson.Unquote(quoted)] = e
-	}
+	all := maps.Collect(rawjson.Fields(v))
 	for e := range rawjson.Elements(v) {
 		all[strconv.Itoa(len(all))] = e
 	}

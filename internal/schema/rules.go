@@ -19,8 +19,7 @@ func (s *Schema) readRules(data jsontext.Value) *schemaMistake {
 	s.rules = make(map[string]*Rules)
 	for _, part := range s.shape.parts {
 		names := rawjson.At(data, fragment(part.Location)+"/properties")
-		for quoted := range rawjson.Members(names) {
-			name := rawjson.Unquote(quoted)
+		for name := range rawjson.Fields(names) {
 			if s.rules[name] == nil && name != declaration {
 				s.names = append(s.names, name)
 				s.rules[name] = newRules(s.at, part.Properties[name], s.shape.members[name])

@@ -133,8 +133,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) 
 			i++
 		}
 	}
-	for quoted, e := range rawjson.Members(v) {
-		name := rawjson.Unquote(quoted)
+	for name, e := range rawjson.Fields(v) {
 		if inside, known := s.members[name]; known {
 			if k := e.Kind(); sent || k == '{' || k == '[' {
 				found = inside.find(e, at+rawjson.Pointer(name), sent, found)
