@@ -213,6 +213,57 @@ func TestAgentTools(t *testing.T) {
 	}
 }
 
+// TestAgentNested reads and writes nested values with a path, in a session and where there is an
+// envelope and a prefix.
+func TestAgentNested(t *testing.T) {
+	const data = `{"lists":[{"id":"a/b","videos":[{"id":1,"n":1.10},{"id":2,"n":2}],"tags":["x","y"],"owner":{"name":"Ann","":5}}],
+		"conf":{"a":{"b":[{"id":"x"}]}},"notes":[{"id":1,"listId":"a/b"}]}`
+	db, web := open(t, data, server.Options{Prefix: "/api", Answers: &envelope.Form{List: "data", Total: "total", Record: "record"}})
+	before := string(db.Snapshot().AppendJSON(nil))
+	far := httptest.NewServer(web)
+	t.Cleanup(far.Close)
+	steps := []step{
+		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"where":"n:gte=1","sort":"-n","fields":"id","limit":1}`,
+			[]string{"1 of 2 records; the next ones start at start=1\n{\"id\":2}\n"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"start":1}`, []string{"1 of 2 records\n{\"id\":2,\"n\":2}\n"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"start":9}`, []string{"0 of 2 records\n"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos","1"]}`, []string{`{"id":1,"n":1.10}`}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos","1","n"]}`, []string{"1.10"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["tags"]}`, []string{"2 of 2 records\n\"x\"\n\"y\"\n"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["owner"],"fields":"name"}`, []string{`{"name":"Ann"}`}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["notes"]}`, []string{"1 of 1 records\n{\"id\":1"}, false},
+		{"query", `{"collection":"conf","path":["a","b","x"]}`, []string{`{"id":"x"}`}, false},
+		{"query", `{"collection":"lists","path":["videos"]}`, []string{"path leads on from a record: id is missing"}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["vidoes"]}`, []string{"404 Not Found", `/lists/a%2Fb has no field "vidoes"; did you mean "videos"?`}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["owner",""]}`, []string{"path has an empty name"}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["..","..","_","sessions"]}`, []string{"404 Not Found"}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos/1"]}`, []string{"404 Not Found"}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos",1]}`, []string{"the arguments of query are"}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["tags"],"sort":"x"}`, []string{"400 Bad Request", "_sort"}, true},
+		{"write", `{"try":true,"changes":[{"op":"create","collection":"lists","id":"a/b","path":["videos"],"record":{"n":3}}]}`,
+			[]string{"not stored", `{"id":3,"n":3}`}, false},
+		{"write", `{"changes":[
+			{"op":"create","collection":"lists","id":"a/b","path":["videos"],"record":{"n":3}},
+			{"op":"update","collection":"lists","id":"a/b","path":["videos","3"],"record":{"n":1.50},"if":{"n":3}},
+			{"op":"set","collection":"lists","id":"a/b","path":["owner",""],"value":6},
+			{"op":"delete","collection":"conf","path":["a","b","x"]}]}`, []string{"stored as revision", `{"id":3,"n":1.50}`, "6"}, false},
+		{"write", `{"changes":[
+			{"op":"update","collection":"lists","id":"a/b","path":["videos","9"],"record":{"n":3}},
+			{"op":"set","collection":"lists","id":"a/b","path":["videos","3","id"],"value":9}]}`,
+			[]string{"404 Not Found", `/0/path: /lists/a%2Fb/videos has no record with the id "9"`, "/1/path: "}, true},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos","3"]}`, []string{`{"id":3,"n":1.50}`}, false},
+		{"changes", `{}`, []string{"updated lists/a/b"}, false},
+		{"undo", `{}`, []string{`"collection":"lists","id":"a/b","op":"updated"`}, false},
+		{"query", `{"collection":"conf","path":["a"]}`, []string{`{"b":[{"id":"x"}]}`}, false},
+	}
+	for _, path := range []string{"/_/s/agent/_/mcp", "/_/mcp"} {
+		connect(t, far, path).run(steps)
+		if after := string(db.Snapshot().AppendJSON(nil)); after != before {
+			t.Errorf("%s: the database is %s", path, after)
+		}
+	}
+}
+
 // TestAgentReadOnly uses the tools where nobody may write, and as a user who may only read:
 // both have the tools that read, and no more.
 func TestAgentReadOnly(t *testing.T) {

@@ -43,13 +43,13 @@ type Operation struct {
 	Op         string          `json:"op" jsonschema:"create, update, replace, delete, set, remove, rename or unset"`
 	Collection string          `json:"collection" jsonschema:"for set and remove any top-level field"`
 	ID         ID              `json:"id,omitempty" jsonschema:"of the record; an object has none"`
-	Path       []string        `json:"path,omitempty" jsonschema:"on from the record or object to a nested value, as in [\"videos\", \"7\"]"`
+	Path       []string        `json:"path,omitempty" jsonschema:"as in query"`
 	Record     json.RawMessage `json:"record,omitempty" jsonschema:"all fields of a new record, the changed fields in an update"`
 	Unset      []string        `json:"unset,omitempty" jsonschema:"fields that an update removes"`
 	If         json.RawMessage `json:"if,omitempty" jsonschema:"fields that must have these values before"`
 	Value      jsontext.Value  `json:"value,omitempty" jsonschema:"of set: the whole collection or object"`
 	Field      string          `json:"field,omitempty" jsonschema:"of rename and unset: the field of all records"`
-	To         string          `json:"to,omitempty" jsonschema:"of rename: the new name of the field or the collection"`
+	To         string          `json:"to,omitempty" jsonschema:"of rename: the new name"`
 }
 
 // An ID is the id of a record as text. In JSON an ID may be a number, as in the record.

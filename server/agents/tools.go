@@ -88,14 +88,15 @@ func describe(s Service, in describeInput) (string, error) {
 }
 
 type queryInput struct {
-	Collection string `json:"collection" jsonschema:"a collection or object"`
-	ID         ID     `json:"id,omitempty"`
-	Where      string `json:"where,omitempty" jsonschema:"filters as in a URL: status=Canceled&price:gte=10&q=text"`
-	Sort       string `json:"sort,omitempty" jsonschema:"as in -price,title"`
-	Fields     string `json:"fields,omitempty" jsonschema:"as in id,driver.name"`
-	Embed      string `json:"embed,omitempty" jsonschema:"relations to add"`
-	Start      int    `json:"start,omitempty" jsonschema:"the first record, from 0"`
-	Limit      int    `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
+	Collection string   `json:"collection" jsonschema:"a collection or object"`
+	ID         ID       `json:"id,omitempty"`
+	Path       []string `json:"path,omitempty" jsonschema:"into a record or object: [\"videos\", \"7\"]"`
+	Where      string   `json:"where,omitempty" jsonschema:"filters as in a URL: status=Canceled&price:gte=10&q=text"`
+	Sort       string   `json:"sort,omitempty" jsonschema:"as in -price,title"`
+	Fields     string   `json:"fields,omitempty" jsonschema:"as in id,driver.name"`
+	Embed      string   `json:"embed,omitempty" jsonschema:"relations to add"`
+	Start      int      `json:"start,omitempty" jsonschema:"the first record, from 0"`
+	Limit      int      `json:"limit,omitempty" jsonschema:"20 by default, at most 200"`
 }
 
 func query(s Service, in queryInput) (string, error) {
@@ -128,21 +129,37 @@ func query(s Service, in queryInput) (string, error) {
 		}
 	}
 	path := "/" + url.PathEscape(in.Collection)
-	if in.ID != "" || isObject {
-		if in.ID != "" {
-			path += "/" + url.PathEscape(string(in.ID))
-		}
-		return text(s, http.MethodGet, path+"?"+q.Encode(), nil)
+	if in.ID != "" {
+		path += "/" + url.PathEscape(string(in.ID))
+	} else if len(in.Path) > 0 && !isObject {
+		return "", errors.New("path leads on from a record: id is missing")
 	}
-	q.Set("_start", strconv.Itoa(in.Start))
-	q.Set("_limit", strconv.Itoa(most))
+	if slices.Contains(in.Path, "") {
+		return "", errors.New("path has an empty name, which has no address")
+	}
+	for _, name := range in.Path {
+		path += "/" + url.PathEscape(name)
+	}
+	isList := in.ID == "" && !isObject
+	if isList {
+		q.Set("_start", strconv.Itoa(in.Start))
+		q.Set("_limit", strconv.Itoa(most))
+	}
+	h, value, err := s.Do(http.MethodGet, path+"?"+q.Encode(), nil, "")
+	if err != nil || value[0] != '[' {
+		return string(value), err
+	}
 	var records []json.RawMessage
-	h, err := get(s, path+"?"+q.Encode(), &records)
-	if err != nil {
+	if err := json.Unmarshal(value, &records); err != nil {
 		return "", err
 	}
+	total := len(records)
+	if isList {
+		total, _ = strconv.Atoi(h.Get("X-Total-Count"))
+	} else { // a nested list has come whole
+		records = records[min(in.Start, total):min(in.Start+most, total)]
+	}
 	lines, shown := list(records)
-	total, _ := strconv.Atoi(h.Get("X-Total-Count"))
 	head := fmt.Sprintf("%d of %d records", shown, total)
 	if next := in.Start + shown; next < total && shown > 0 {
 		head += fmt.Sprintf("; the next ones start at start=%d", next)
