@@ -29,14 +29,21 @@ type notice struct {
 	text  string
 }
 
-// note returns a notice of the level info.
-func note(format string, args ...any) notice {
-	return notice{"Note", slog.LevelInfo, fmt.Sprintf(format, args...)}
+// note adds a notice of the level info.
+func (s *service) note(format string, args ...any) {
+	s.addNotice(notice{"Note", slog.LevelInfo, fmt.Sprintf(format, args...)})
 }
 
-// warning returns a notice about a problem.
-func warning(format string, args ...any) notice {
-	return notice{"Note", slog.LevelWarn, fmt.Sprintf(format, args...)}
+// warn adds a notice about a problem.
+func (s *service) warn(format string, args ...any) {
+	s.addNotice(notice{"Note", slog.LevelWarn, fmt.Sprintf(format, args...)})
+}
+
+// addNotice adds a notice, once.
+func (s *service) addNotice(n notice) {
+	if !slices.Contains(s.notices, n) {
+		s.notices = append(s.notices, n)
+	}
 }
 
 // printBanner prints the file, the addresses and the notices. A JSON log gets records of any
@@ -122,48 +129,47 @@ func (s *service) insteadOfPassword() string {
 
 // addNotices adds notices about settings, writes, users and risks.
 func (s *service) addNotices() {
-	add := func(n notice) { s.notices = append(s.notices, n) }
 	for _, dir := range s.Static {
-		add(note("the files of %s are served (--static), except pickup's own.", dir))
+		s.note("the files of %s are served (--static), except pickup's own.", dir)
 	}
 	for _, text := range s.Unneeded.Notes() {
-		add(note("%s", text))
+		s.note("%s", text)
 	}
 	for _, u := range s.networkURLs() {
-		add(note("other machines may be able to reach the service at %s; pages from there need --cors-origin.", u))
+		s.note("other machines may be able to reach the service at %s; pages from there need --cors-origin.", u)
 	}
 	if s.ReadOnly {
-		add(note("writes are refused (--read-only)."))
+		s.note("writes are refused (--read-only).")
 	}
 	if s.Ephemeral {
-		add(note("writes stay in memory (--ephemeral)."))
+		s.note("writes stay in memory (--ephemeral).")
 	}
-	s.addAccessNotices(add)
+	s.addAccessNotices()
 }
 
 // addAccessNotices adds notices about users, passwords and risks.
-func (s *service) addAccessNotices(add func(notice)) {
-	danger := func(text string) { add(notice{"WARNING", slog.LevelWarn, text}) }
+func (s *service) addAccessNotices() {
+	danger := func(text string) { s.addNotice(notice{"WARNING", slog.LevelWarn, text}) }
 	switch {
 	case s.NoAuth == config.NoAuthPublic:
 		danger("anyone who can reach this address can read and change the file (--no-auth=public).")
 	case s.NoAuth == config.NoAuthLocal:
-		add(note("no credentials are required (--no-auth), but only this machine can reach the address."))
+		s.note("no credentials are required (--no-auth), but only this machine can reach the address.")
 	case s.users.Generated: // printed with the password
 	case s.Htpasswd != "":
-		add(note("clients need the password of a user in %s.", s.Htpasswd))
+		s.note("clients need the password of a user in %s.", s.Htpasswd)
 		if info, err := os.Stat(s.Htpasswd); err == nil && info.Mode().Perm()&0o004 != 0 && os.PathSeparator == '/' {
-			add(warning("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd))
+			s.warn("every user of this machine can read the hashes in %s; chmod o-r prevents that.", s.Htpasswd)
 		}
 	default:
-		add(note("clients need the password of the user %s.", spell.Printable(s.users.User)))
+		s.note("clients need the password of the user %s.", spell.Printable(s.users.User))
 	}
 	if s.NoAuth != config.AuthNeeded && slices.Contains(s.CORSOrigin, "*") {
 		danger("every page that a browser on this machine opens can read and change the file " +
 			"(--cors-origin=* without credentials).")
 	}
 	if s.NoAuth == config.AuthNeeded && !s.loopback && !s.Secure() {
-		add(warning("passwords cross the network unencrypted, unless a proxy in front adds TLS."))
+		s.warn("passwords cross the network unencrypted, unless a proxy in front adds TLS.")
 	}
 }
 

@@ -32,7 +32,7 @@ type checkCommand struct {
 }
 
 func (c *checkCommand) run(ctx context.Context, e *environment) error {
-	path := e.database(c.FileArgument)
+	path := e.database(c.File)
 	check := c.check
 	if etcdstore.IsURL(path) {
 		check = c.checkCluster

@@ -50,11 +50,11 @@ func (c *completionCommand) run(_ context.Context, e *environment) error {
 	switch {
 	case strings.HasPrefix(last, "-"):
 		for _, flag := range flags {
-			fmt.Fprintf(e.stdout, "--%s\t%s\n", flag.Name, flag.Help)
+			e.printf("--%s\t%s\n", flag.Name, flag.Help)
 		}
 	case len(words) == 1:
 		for _, n := range commands {
-			fmt.Fprintf(e.stdout, "%s\t%s\n", n.Name, n.Help)
+			e.printf("%s\t%s\n", n.Name, n.Help)
 		}
 	default:
 		for _, v := range values {

@@ -58,7 +58,7 @@ func (c *configCommand) printDatabase(b *strings.Builder, e *environment) {
 	case e.File.DB() != "":
 		source = e.File.Name
 	}
-	db := c.Path(e.Sources)
+	db := e.Path(c.File)
 	if etcdstore.IsURL(db) {
 		db = etcdstore.Redacted(db)
 	}

@@ -31,7 +31,7 @@ type diffCommand struct {
 }
 
 func (c *diffCommand) run(ctx context.Context, e *environment) error {
-	path := config.FileArgument{File: c.File}.Path(e.Sources)
+	path := e.Path(c.File)
 	for _, name := range []string{path, c.A, c.B} {
 		if etcdstore.IsURL(name) {
 			return config.Usagef("diff compares files and commits, not databases in etcd " +

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -31,6 +32,9 @@ type environment struct {
 // program returns the shell words to run the program. The npm package sets PICKUP_COMMAND if
 // pickup is not in the PATH.
 func (e *environment) program() string { return cmp.Or(e.Getenv("PICKUP_COMMAND"), "pickup") }
+
+// printf prints results. There is nowhere to report an error.
+func (e *environment) printf(format string, args ...any) { fmt.Fprintf(e.stdout, format, args...) }
 
 // log returns the log of a command other than serve.
 func (e *environment) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func (c *exportCommand) write(
 	} else if created {
 		n = len(contents)
 	}
-	fmt.Fprintf(e.stdout, "%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
+	e.printf("%s: %s from %s (revision %d)\n", c.File, spell.Count(n, "change"), c.Cluster, b.Rev)
 	return writeRules(e, rules, b.Rules)
 }
 
@@ -127,6 +126,6 @@ func writeRules(e *environment, file string, rules []byte) error {
 	if err := filestore.WriteFile(file, rules, true); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: the rules\n", file)
+	e.printf("%s: the rules\n", file)
 	return nil
 }

@@ -133,9 +133,9 @@ func members(dir string) (n int, other string) {
 
 // database returns the path of the database. If the file in PICKUP_DB is missing, as it may be
 // in the image, database returns the folder with the files of the collections.
-func (e *environment) database(f config.FileArgument) string {
-	path := f.Path(e.Sources)
-	if f.File == "" && path == e.Getenv("PICKUP_DB") && filepath.Ext(path) != "" && hasMembers(path) {
+func (e *environment) database(argument string) string {
+	path := e.Path(argument)
+	if argument == "" && path == e.Getenv("PICKUP_DB") && filepath.Ext(path) != "" && hasMembers(path) {
 		return filepath.Dir(path)
 	}
 	return path

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -36,7 +35,7 @@ const (
 )
 
 func (c *generateCommand) run(ctx context.Context, e *environment) error {
-	path := config.FileArgument{File: c.File}.Path(e.Sources)
+	path := e.Path(c.File)
 	if err := checkSource(path); err != nil {
 		return err
 	}
@@ -86,11 +85,11 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 	for _, n := range counts {
 		if ids := made[n.Collection]; len(ids) > 0 {
 			records := spell.Count(len(ids), "record")
-			fmt.Fprintf(e.stdout, "%s: %s, %s to %s\n", n.Collection, records, ids[0], ids[len(ids)-1])
+			e.printf("%s: %s, %s to %s\n", n.Collection, records, ids[0], ids[len(ids)-1])
 		}
 	}
 	if err == nil {
-		fmt.Fprintf(e.stdout, "%s: written; --seed %d makes the same again; %s\n", path, *c.Seed, how)
+		e.printf("%s: written; --seed %d makes the same again; %s\n", path, *c.Seed, how)
 	}
 	return err
 }

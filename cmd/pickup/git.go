@@ -121,9 +121,9 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 			if err := appendLine(filepath.Join(root, ".gitattributes"), line); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.stdout, ".gitattributes: added %s; commit it\n", line)
+			e.printf(".gitattributes: added %s; commit it\n", line)
 		default:
-			fmt.Fprintf(e.stdout, ".gitattributes: keeping the merge driver %s of %s; "+
+			e.printf(".gitattributes: keeping the merge driver %s of %s; "+
 				"to merge by record, replace it with: %s\n", driver, at, line)
 		}
 	}
@@ -137,9 +137,9 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 		}
 	}
 	if _, err := exec.LookPath("pickup"); err != nil && e.program() == "pickup" {
-		fmt.Fprintln(e.stdout, ".git/config: git runs pickup from the PATH, where it is not yet")
+		e.printf(".git/config: git runs pickup from the PATH, where it is not yet\n")
 	}
-	fmt.Fprintf(e.stdout, ".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n",
+	e.printf(".git/config: this clone merges %s by record; each other clone needs once: %s init --git\n",
 		path, e.program())
 	return nil
 }
@@ -149,7 +149,7 @@ func configureGit(ctx context.Context, e *environment, root, name, value string)
 	out, err := git(ctx, root, "config", "--local", "--get", name)
 	if err == nil {
 		if old := strings.TrimSpace(string(out)); old != value {
-			fmt.Fprintf(e.stdout, ".git/config: keeping %s, which is %s; to replace it: git config %[1]s %[3]s\n",
+			e.printf(".git/config: keeping %s, which is %s; to replace it: git config %[1]s %[3]s\n",
 				name, old, shellWord(value))
 		}
 		return nil

@@ -61,11 +61,11 @@ func (c *healthCommand) server(ctx context.Context, e *environment) (string, err
 		return c.Address.URL(c.Transport)
 	}
 	a, t := c.Address, c.Transport
-	db := config.FileArgument{}.Path(e.Sources)
+	db := e.Path("")
 	unknown := e.Used["port"] == ""
 	if s, of := serverInContainer(ctx, e); s != nil {
 		a, t = s.Address, s.Transport
-		db = s.Path(of.Sources)
+		db = of.Path(s.File)
 		unknown = false
 	}
 	if unknown || a.Port == 0 {

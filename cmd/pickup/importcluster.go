@@ -51,7 +51,7 @@ func (c *importCommand) copyToCluster(ctx context.Context, e *environment) error
 	if err != nil {
 		return clusterError(err, c.Target)
 	}
-	fmt.Fprintf(e.stdout, "%s: imported from %s (revision %d)\n", c.Target, c.Source, rev)
+	e.printf("%s: imported from %s (revision %d)\n", c.Target, c.Source, rev)
 	return nil
 }
 

@@ -75,7 +75,7 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	if err != nil {
 		return config.UsageError{Err: err}
 	}
-	m := &dataImport{importCommand: c, path: config.FileArgument{File: c.Target}.Path(e.Sources), text: text}
+	m := &dataImport{importCommand: c, path: e.Path(c.Target), text: text}
 	if err := checkSource(m.path); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 // finish reports the imported items or the faults, and writes the settings of a recording.
 func (m *dataImport) finish(e *environment) error {
 	for _, f := range m.faults {
-		fmt.Fprintln(e.stdout, f)
+		e.printf("%s\n", f)
 	}
 	if len(m.faults) > 0 {
 		err := fmt.Errorf("%s in %s", spell.Count(len(m.faults), "fault"), m.Source)

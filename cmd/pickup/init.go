@@ -36,7 +36,7 @@ var (
 )
 
 func (c *initCommand) run(ctx context.Context, e *environment) error {
-	path := config.FileArgument{File: c.File}.Path(e.Sources)
+	path := e.Path(c.File)
 	if err := checkSource(path); err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		return nil
 	}
 	if !c.Agents {
-		fmt.Fprintf(e.stdout, "For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
+		e.printf("For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
 	}
-	fmt.Fprintf(e.stdout, "Next: %s --no-auth %s\n", e.program(), shellFile(path))
+	e.printf("Next: %s --no-auth %s\n", e.program(), shellFile(path))
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (c *initCommand) create(ctx context.Context, e *environment, path string, c
 		}
 	} else if rules != nil {
 		file, _ := lint.SchemaPath(path, "")
-		fmt.Fprintf(e.stdout, "%s and %s exist already\n", path, file)
+		e.printf("%s and %s exist already\n", path, file)
 	}
 	s := schemaCommand{IDConvention: c.IDConvention, Link: true, keep: true}
 	s.File = path
@@ -113,7 +113,7 @@ func (c *initCommand) create(ctx context.Context, e *environment, path string, c
 	if err := appendLine(name, lines); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
+	e.printf("%s: added %s, for pickup's files next to %s\n", name, ignorePattern(path), path)
 	return nil
 }
 
@@ -139,14 +139,14 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	if !bytes.Equal(written, text) {
 		return nil // the store has recovered a file after a crash
 	}
-	fmt.Fprintf(e.stdout, "%s: created\n", path)
+	e.printf("%s: created\n", path)
 	if rules != nil {
 		return nil
 	}
 	if err := filestore.WriteFile(file, starterRules, false); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: created, with rules to start from\n", file)
+	e.printf("%s: created, with rules to start from\n", file)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func tellAgents(e *environment, path string) error {
 	const name, begin = "AGENTS.md", "<!-- pickup -->\n"
 	text, _ := os.ReadFile(name) // appendLine returns the error
 	if bytes.Contains(text, []byte(begin)) {
-		fmt.Fprintf(e.stdout, "%s: tells coding agents of pickup already\n", name)
+		e.printf("%s: tells coding agents of pickup already\n", name)
 		return nil
 	}
 	gap := ""
@@ -163,7 +163,7 @@ func tellAgents(e *environment, path string) error {
 		gap = "\n"
 	}
 	rules, _ := lint.SchemaPath(path, "")
-	fmt.Fprintf(e.stdout, "%s: tells coding agents of %s\n", name, path)
+	e.printf("%s: tells coding agents of %s\n", name, path)
 	return appendLine(name, fmt.Sprintf("%s%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
 		"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
 		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",

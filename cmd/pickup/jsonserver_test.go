@@ -83,7 +83,7 @@ func TestPublicCommands(t *testing.T) {
 			parsed, err := parse(t.Context(), strings.Fields(test.command)[1:], e)
 			c, _ := parsed.(*serveCommand)
 			if err == nil {
-				err = checkSource(c.Path(e.Sources))
+				err = checkSource(e.Path(c.File))
 			}
 			if test.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), test.refused) || exitCode(err) != exitUsage || strings.Contains(err.Error(), "\n") {
@@ -101,7 +101,7 @@ func TestPublicCommands(t *testing.T) {
 			if want.port == 0 {
 				want.port = 3000
 			}
-			got := meaning{file: c.Path(e.Sources), host: c.Host, port: c.Port, routes: c.Routes, static: strings.Join(c.Static, " "), delay: c.Delay.String()}
+			got := meaning{file: e.Path(c.File), host: c.Host, port: c.Port, routes: c.Routes, static: strings.Join(c.Static, " "), delay: c.Delay.String()}
 			if c.Delay.Max == 0 {
 				got.delay = ""
 			}

@@ -71,7 +71,7 @@ func (s *service) readRoutes(ctx context.Context) error {
 	}
 	if table := now.Load(); table != nil {
 		routes := spell.Count(len(table.Lines()), "route")
-		s.notices = append(s.notices, note("paths are rewritten by %s in %s.", routes, file))
+		s.note("paths are rewritten by %s in %s.", routes, file)
 	}
 	s.routes = now.Load
 	s.reloadables = append(s.reloadables, r)
@@ -83,8 +83,8 @@ func (s *service) readRules(ctx context.Context) error {
 	file := s.env.File
 	if s.NoAuth == config.NoAuthPublic && s.Simulate == "auto" {
 		if s.Delay.Max > 0 || file.RulesText() != "" {
-			s.notices = append(s.notices, warning("responses are not simulated, because anyone can reach the server; "+
-				"--simulate=on allows it."))
+			s.warn("responses are not simulated, because anyone can reach the server; " +
+				"--simulate=on allows it.")
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *service) readRules(ctx context.Context) error {
 		s.simulated.Dice = simulate.Seeded(*s.Seed)
 	}
 	if s.Delay.Max > 0 {
-		s.notices = append(s.notices, note("every response is delayed by %s ms (--delay).", s.Delay))
+		s.note("every response is delayed by %s ms (--delay).", s.Delay)
 	}
 	if file.Name == "" {
 		return nil
@@ -125,7 +125,7 @@ func (s *service) readRules(ctx context.Context) error {
 		return err
 	}
 	if n, _ := s.simulated.Stubs.Size(); n > 0 {
-		s.notices = append(s.notices, note("%s has %s for simulated responses.", file.Name, spell.Count(n, "rule")))
+		s.note("%s has %s for simulated responses.", file.Name, spell.Count(n, "rule"))
 	}
 	s.reloadables = append(s.reloadables, rules)
 	return nil

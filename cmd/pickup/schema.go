@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +34,7 @@ type schemaCommand struct {
 }
 
 func (c *schemaCommand) run(ctx context.Context, e *environment) error {
-	path := e.database(c.FileArgument)
+	path := e.database(c.File)
 	if etcdstore.IsURL(path) {
 		return c.runCluster(ctx, e, path)
 	}
@@ -64,7 +63,7 @@ func (c *schemaCommand) write(
 	}
 	switch err := filestore.WriteFile(file, describe.InferSchema(snap), c.Force); {
 	case err == nil:
-		fmt.Fprintf(e.stdout, "%s: rules inferred from %s; "+
+		e.printf("%s: rules inferred from %s; "+
 			"writes are checked against them from now on, so edit them as needed\n", file, path)
 	case errors.Is(err, fs.ErrNotExist):
 		return config.Usagef("%s: \"$schema\" names %s, in a directory that does not exist; "+
@@ -78,11 +77,11 @@ func (c *schemaCommand) write(
 		return nil
 	}
 	if paths := store.Members(); paths != nil {
-		fmt.Fprintln(e.stdout, "For completion in VS Code, add to json.schemas in its settings:")
+		e.printf("For completion in VS Code, add to json.schemas in its settings:\n")
 		for _, path := range paths {
 			ref := "./" + filepath.ToSlash(file) + "#/properties/" + filestore.MemberOf(path)
 			match := quote(filepath.ToSlash(path))
-			fmt.Fprintf(e.stdout, "  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", match, quote(ref))
+			e.printf("  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", match, quote(ref))
 		}
 		return nil
 	}
@@ -95,13 +94,13 @@ func (c *schemaCommand) write(
 		if c.keep {
 			instead = "run pickup init again when the server has stopped"
 		}
-		fmt.Fprintf(e.stdout, "For completion in editors, add \"$schema\": %s to %s, or %s.\n", link, path, instead)
+		e.printf("For completion in editors, add \"$schema\": %s to %s, or %s.\n", link, path, instead)
 		return nil
 	}
 	if _, err := store.Commit(ctx, snap.Rev(), []storage.Change{{Collection: "$schema", Value: link}}); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: \"$schema\" names it\n", path)
+	e.printf("%s: \"$schema\" names it\n", path)
 	return nil
 }
 
@@ -134,13 +133,13 @@ func (c *schemaCommand) runCluster(ctx context.Context, e *environment, url stri
 	if err := db.SetRules(ctx, text); err != nil {
 		return clusterError(err, url)
 	}
-	fmt.Fprintf(e.stdout, "%s: the rules %s are in force (revision %d)\n", url, from, db.Snapshot().Rev())
+	e.printf("%s: the rules %s are in force (revision %d)\n", url, from, db.Snapshot().Rev())
 	found, n := lint.New(url, nil, db).List(0, 20)
 	for _, f := range found {
-		fmt.Fprintln(e.stdout, f)
+		e.printf("%v\n", f)
 	}
 	if n > len(found) {
-		fmt.Fprintf(e.stdout, "%s: %d more findings; pickup check lists them all\n", url, n-len(found))
+		e.printf("%s: %d more findings; pickup check lists them all\n", url, n-len(found))
 	}
 	return nil
 }

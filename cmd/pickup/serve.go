@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +29,7 @@ import (
 	"pickup/internal/lint"
 	"pickup/internal/reload"
 	"pickup/internal/rewrite"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 	"pickup/server"
 )
@@ -94,7 +94,7 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 		env:          e,
 		logs:         logs,
 		log:          logs.log,
-		file:         e.database(c.FileArgument),
+		file:         e.database(c.File),
 		metrics:      server.NewMetrics(),
 	}
 	// By default, SIGHUP would end the program. Changed files are reloaded within a second
@@ -269,15 +269,15 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	for _, w := range s.store.Warnings() {
-		s.notices = append(s.notices, warning("%s.", w))
+		s.warn("%s.", w)
 	}
 	if advice := mergeAdvice(ctx, s.file); advice != "" {
 		command := s.env.program() + " init --git " + shellFile(s.file)
-		s.notices = append(s.notices, note("%s: %s: %s", s.file, advice, command))
+		s.note("%s: %s: %s", s.file, advice, command)
 	}
 	if !s.ReadOnly && !s.Ephemeral && unignored(ctx, s.file) != "" {
-		s.notices = append(s.notices, note("git does not ignore pickup's files next to %s: "+
-			"add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file)))
+		s.note("git does not ignore pickup's files next to %s: "+
+			"add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file))
 	}
 	return nil
 }
@@ -285,12 +285,12 @@ func (s *service) openStore(ctx context.Context) (err error) {
 // fillFolder creates the collections of the schema in an empty folder, and adds notes about a
 // missing file.
 func (s *service) fillFolder(ctx context.Context) error {
-	given := s.Path(s.env.Sources)
+	given := s.env.Path(s.File)
 	if s.file != given {
-		s.notices = append(s.notices, note("%s does not exist, so the files of %s are served.", given, s.file))
+		s.note("%s does not exist, so the files of %s are served.", given, s.file)
 	} else if s.inFolder {
-		s.notices = append(s.notices, note("db.json is a new database; "+
-			"to serve the other files of this folder: %s .", s.env.program()))
+		s.note("db.json is a new database; "+
+			"to serve the other files of this folder: %s .", s.env.program())
 	}
 	b, err := s.store.Load(ctx)
 	rules, _ := lint.LoadSchema(s.file, "")
@@ -308,9 +308,8 @@ func (s *service) fillFolder(ctx context.Context) error {
 // openDatabase opens the database with the schema.
 func (s *service) openDatabase(ctx context.Context) (err error) {
 	for _, r := range s.reloadables {
-		n := note("%s is a pipe and was read once: after a change, start again.", strings.Join(r.Paths(), " or "))
-		if r.Once != nil && !slices.Contains(s.notices, n) {
-			s.notices = append(s.notices, n)
+		if r.Once != nil {
+			s.note("%s is a pipe and was read once: after a change, start again.", strings.Join(r.Paths(), " or "))
 		}
 		s.checks = append(s.checks, server.Check{Name: r.Name, OK: func() bool { return r.Err() == nil }})
 	}
@@ -320,7 +319,7 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 		err = s.openFile(ctx)
 	}
 	if !s.Now.IsZero() {
-		s.notices = append(s.notices, note("record times and history start at %s (--now).", s.Now))
+		s.note("record times and history start at %s (--now).", s.Now)
 	}
 	return err
 }
@@ -328,22 +327,20 @@ func (s *service) openDatabase(ctx context.Context) (err error) {
 // openFile opens the database with the schema file. An unusable schema is not an error: a
 // notice warns, and writes are not checked.
 func (s *service) openFile(ctx context.Context) (err error) {
-	schema := lint.NewSchema(s.file, s.store)
-	schema.Busy = s.gitBusy
-	if err := schema.Load(ctx); err != nil {
-		s.notices = append(s.notices, warning("the schema is not used and writes are not checked: %v.", err))
-	} else if schema.Rules != nil && !s.ReadOnly {
-		s.notices = append(s.notices, note("writes are checked against %s.", schema.Paths()[0]))
-	} else if schema.Missing != nil {
-		s.notices = append(s.notices, warning("writes are not checked: %v.", schema.Missing))
+	file := lint.NewSchema(s.file, s.store)
+	file.Busy = s.gitBusy
+	if err := file.Load(ctx); err != nil {
+		s.warn("the schema is not used and writes are not checked: %v.", err)
+	} else if file.Rules != nil && !s.ReadOnly {
+		s.note("writes are checked against %s.", file.Paths()[0])
+	} else if file.Missing != nil {
+		s.warn("writes are not checked: %v.", file.Missing)
 	}
-	o := s.IDConvention.Options(schema.Rules)
-	s.configure(&o)
-	s.schema = schema // before the database looks at edits, because these wait for the schema
-	s.db, err = database.Open(ctx, s.metrics.Store(s.store), o)
-	schema.Use(s.db)
-	s.watcher = lint.Watch(s.file, s.store, s.db, schema, s.log)
-	s.reloadables = append(s.reloadables, &schema.Files) // a failure is a finding
+	s.schema = file // before the database looks at edits, because these wait for the schema
+	s.db, err = database.Open(ctx, s.metrics.Store(s.store), s.databaseOptions(file.Rules))
+	file.Use(s.db)
+	s.watcher = lint.Watch(s.file, s.store, s.db, file, s.log)
+	s.reloadables = append(s.reloadables, &file.Files) // a failure is a finding
 	return err
 }
 
@@ -367,6 +364,7 @@ func (s *service) options() server.Options {
 		SPA:           s.SPA,
 		Private:       s.private,
 		NoPage:        s.NoPage,
+		Requests:      s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != config.NoAuthPublic,
 		Metrics:       s.metrics,
 		Checks:        s.checks,
 		Findings:      s.watcher,
@@ -390,9 +388,6 @@ func (s *service) options() server.Options {
 		o.Writable = s.store.Writable
 	} else {
 		o.Writable = s.cluster.Writable
-	}
-	if s.Requests == "on" || s.Requests == "auto" && s.loopback && s.NoAuth != config.NoAuthPublic {
-		o.Requests = true
 	}
 	if s.AccessLog == "on" {
 		o.AccessLog = s.logs.access
@@ -478,11 +473,13 @@ func (s *service) schemaFile() *server.SourceFile {
 	return f
 }
 
-// configure sets the options of the database that are the same for all stores.
-func (s *service) configure(o *database.Options) {
+// databaseOptions returns the options of a database with rules.
+func (s *service) databaseOptions(rules *schema.Schema) database.Options {
+	o := s.IDConvention.Options(rules)
 	o.Log = s.log
 	o.Seed = s.Seed
 	o.Start = s.Now.Time
+	return o
 }
 
 // openShared opens a database in a cluster. The cluster has the schema.
@@ -490,13 +487,12 @@ func (s *service) openShared(ctx context.Context) (err error) {
 	for _, c := range s.cluster.Counters() {
 		s.metrics.AddCounter("pickup_cluster_"+c.Name+"_total", c.Help, c.Value)
 	}
-	o := s.IDConvention.Options(nil)
-	s.configure(&o)
-	if s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), o); err != nil {
+	s.db, err = database.Open(ctx, s.metrics.Store(s.cluster), s.databaseOptions(nil))
+	if err != nil {
 		return clusterError(err, s.file)
 	}
 	if s.db.Schema() != nil && !s.ReadOnly {
-		s.notices = append(s.notices, note("writes are checked against the rules in the cluster."))
+		s.note("writes are checked against the rules in the cluster.")
 	}
 	s.watcher = lint.Watch(s.file, nil, s.db, nil, s.log)
 	return nil

@@ -20,7 +20,7 @@ type typesCommand struct {
 }
 
 func (c *typesCommand) run(ctx context.Context, e *environment) error {
-	path := e.database(c.FileArgument)
+	path := e.database(c.File)
 	var db *database.DB
 	if etcdstore.IsURL(path) {
 		shared, store, err := openDatabase(ctx, e, path, c.ClusterAccess, c.IDConvention)

@@ -29,11 +29,6 @@ type FileArgument struct {
 	File string `arg:"" optional:"" help:"The JSON file to use, or a database in etcd, as in etcd://10.0.0.1:2379,10.0.0.2:2379/family ($PICKUP_DB; db.json)."`
 }
 
-// Path returns the file to use.
-func (f FileArgument) Path(s *Sources) string {
-	return cmp.Or(f.File, s.Getenv("PICKUP_DB"), s.File.DB(), "db.json")
-}
-
 // Settings are the settings of a service. A flag overrides the variable of the flag, and a
 // variable overrides the configuration file.
 type Settings struct {

@@ -36,6 +36,11 @@ func NewSources(ctx context.Context, args []string, getenv func(string) string) 
 	return &Sources{Getenv: getenv, File: file, Used: make(map[string]string)}, err
 }
 
+// Path returns the database of a command with an argument, or with "".
+func (s *Sources) Path(argument string) string {
+	return cmp.Or(argument, s.Getenv("PICKUP_DB"), s.File.DB(), "db.json")
+}
+
 // Resolve returns the value of a flag that is not given: the value of its variable, or else the
 // value in the configuration file. Resolve is a kong.ResolverFunc.
 func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
