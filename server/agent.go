@@ -19,9 +19,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// newAgents returns a function that returns the handler of MCP requests for users who may
-// write, and for others.
-func (s *server) newAgents() func(readOnly bool) http.Handler {
+// newAgents returns the handlers of MCP requests, by whether the user may only read.
+func (s *server) newAgents() map[bool]http.Handler {
 	o := agents.Options{
 		Version:  s.Version,
 		MaxBody:  s.MaxBody,
@@ -30,13 +29,7 @@ func (s *server) newAgents() func(readOnly bool) http.Handler {
 	}
 	all := agents.Handler(o)
 	o.ReadOnly = true
-	reading := agents.Handler(o)
-	return func(readOnly bool) http.Handler {
-		if readOnly {
-			return reading
-		}
-		return all
-	}
+	return map[bool]http.Handler{false: all, true: agents.Handler(o)}
 }
 
 // mcp serves POST /_/mcp: the tools of an agent, by the Model Context Protocol. The tools work on
@@ -58,7 +51,7 @@ func (req *request) mcp() error {
 	defer a.end()
 	r := req.Request.WithContext(agents.With(req.Request.Context(), a))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	req.agents(req.refuseWrites() != nil).ServeHTTP(req.Writer, r)
+	req.agents[req.refuseWrites() != nil].ServeHTTP(req.Writer, r)
 	return nil
 }
 
@@ -118,8 +111,7 @@ func (a *agent) Do(method, path string, body any, prefer string) (http.Header, [
 	if !strings.HasPrefix(path, "/_/") {
 		path = a.Prefix + path
 	}
-	ofServer := strings.HasPrefix(path, "/_/sessions/") || strings.HasPrefix(path, "/_/requests")
-	if a.session != nil && !ofServer {
+	if a.session != nil && !openapi.IsOutside(path) {
 		path = sessionPrefix + a.session.name + path
 	}
 	var text []byte

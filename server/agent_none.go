@@ -5,6 +5,6 @@ package server
 import "net/http"
 
 // newAgents returns nil: agents are not served.
-func (s *server) newAgents() func(readOnly bool) http.Handler { return nil }
+func (s *server) newAgents() map[bool]http.Handler { return nil }
 
 func (req *request) mcp() error { return req.noResource() }

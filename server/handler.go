@@ -40,15 +40,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	} else {
 		s.metrics.register(s)
 	}
-	s.sessions = sessions{
-		db:      db,
-		byName:  make(map[string]*session),
-		max:     o.MaxSessions,
-		idle:    o.SessionIdle,
-		memory:  o.SessionMemory,
-		changed: func() { s.simulation.changed(db) },
-		metrics: s.metrics,
-	}
+	s.sessions = sessions{server: s, byName: make(map[string]*session)}
 	s.streams = live.Hubs{Max: o.MaxStreams, Stop: o.Stop, Requests: s.requests, Status: s.changingStatus}
 	r := gin.New()
 	r.RedirectTrailingSlash = false

@@ -74,7 +74,7 @@ func (req *request) readyzVerbose(broken error) error {
 	body.Checks = req.checks(file, broken)
 	if req.Findings != nil {
 		found, n := req.Findings.List(0, maxFindings)
-		body.Count, body.Findings = &n, append([]lint.Finding{}, found...)
+		body.Count, body.Findings = &n, found
 	}
 	return req.sendNow(status, body)
 }

@@ -55,7 +55,7 @@ func (s *server) drain(c *gin.Context) {
 	if sent.ProtoMajor == 1 {
 		c.Writer.Flush()
 	}
-	control := http.NewResponseController(unwrapped(c.Writer))
+	control := controlOf(c.Writer)
 	if control.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 		return
 	}

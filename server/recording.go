@@ -40,6 +40,11 @@ func (w *recordingWriter) WriteString(s string) (int, error) { return w.Write([]
 // Unwrap is for http.ResponseController.
 func (w *recordingWriter) Unwrap() http.ResponseWriter { return unwrapped(w.ResponseWriter) }
 
+// controlOf returns the controller of the connection of a response. Gin's own Flush loses the error.
+func controlOf(w http.ResponseWriter) *http.ResponseController {
+	return http.NewResponseController(unwrapped(w))
+}
+
 // unwrapped returns the writer that Gin wraps.
 func unwrapped(w http.ResponseWriter) http.ResponseWriter {
 	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {

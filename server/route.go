@@ -37,7 +37,6 @@ type route struct {
 	parameters                    string            // the names of the parameters of a read, separated by spaces
 	writeParameters               map[string]string // the same of other methods
 	reads                         bool              // its POST may only read
-	outside                       bool              // it is not a resource of sessions
 }
 
 type handler = func(*request) error

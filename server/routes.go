@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"pickup/server/openapi"
 )
 
 // routes is the whole API. HEAD and OPTIONS follow from the methods of a line,
@@ -26,7 +28,7 @@ var routes = []route{
 	{path: "/:collection", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
 		parameters:      anyParameter,
-		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		writeParameters: ofWrites},
 	// A singular object.
 	{path: "/:collection", of: object, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, parameters: ofRecord},
@@ -34,15 +36,15 @@ var routes = []route{
 	{path: "/:collection/:id", of: array, get: (*request).read,
 		put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
 		parameters:      ofRecord,
-		writeParameters: map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}},
+		writeParameters: ofWrites},
 	// The records of another collection that refer to a record.
 	{path: "/:collection/:id/:child", of: array, get: (*request).list, query: (*request).list, post: (*request).create,
 		parameters: anyParameter},
 
 	// The state of the service. The first two need no credentials.
-	{path: "/_/livez", get: (*request).livez, outside: true},
-	{path: "/_/readyz", get: (*request).readyz, parameters: "verbose", outside: true},
-	{path: "/_/metrics", get: (*request).metrics, outside: true},
+	{path: "/_/livez", get: (*request).livez},
+	{path: "/_/readyz", get: (*request).readyz, parameters: "verbose"},
+	{path: "/_/metrics", get: (*request).metrics},
 	// What the page needs at start.
 	{path: "/_/status", get: (*request).readStatus},
 	// What is wrong with the database.
@@ -62,15 +64,15 @@ var routes = []route{
 	{path: "/_/snapshots", get: (*request).listSnapshots},
 	{path: "/_/snapshots/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.
-	{path: "/_/requests", get: (*request).listRequests, delete: (*request).clearRequests, parameters: "_since", outside: true},
-	{path: "/_/requests/:name", get: (*request).readRequest, outside: true},
+	{path: "/_/requests", get: (*request).listRequests, delete: (*request).clearRequests, parameters: "_since"},
+	{path: "/_/requests/:name", get: (*request).readRequest},
 	// The sessions.
-	{path: "/_/sessions", get: (*request).listSessions, outside: true},
+	{path: "/_/sessions", get: (*request).listSessions},
 	{path: "/_/sessions/:name", get: ofSession((*request).readSession), put: (*request).putSession,
-		delete: ofSession((*request).endSession), outside: true},
-	{path: "/_/sessions/:name/changes", get: ofSession((*request).sessionChanges), outside: true},
-	{path: "/_/sessions/:name/reset", post: ofSession((*request).resetSession), outside: true},
-	{path: "/_/sessions/:name/commit", post: ofSession((*request).commitSession), outside: true},
+		delete: ofSession((*request).endSession)},
+	{path: "/_/sessions/:name/changes", get: ofSession((*request).sessionChanges)},
+	{path: "/_/sessions/:name/reset", post: ofSession((*request).resetSession)},
+	{path: "/_/sessions/:name/commit", post: ofSession((*request).commitSession)},
 	// The rules for simulated answers, and the requests that are held, if
 	// Options.Simulate is set.
 	{path: "/_/simulate", get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub, delete: (*request).removeStubs},
@@ -85,12 +87,15 @@ var routes = []route{
 	{path: "/_/schema.json", get: (*request).inferSchema},
 	{path: "/_/schemas/:collection", get: (*request).schema},
 	// The page that shows the data, and the files that it loads, unless Options.NoPage is set.
-	{path: "/_", get: (*request).page, outside: true},
-	{path: "/_/page/:file", get: (*request).page, outside: true},
+	{path: "/_", get: (*request).page},
+	{path: "/_/page/:file", get: (*request).page},
 	// A page that shows the OpenAPI document, and the files that it loads.
-	{path: "/_/docs", get: (*request).docs, outside: true},
-	{path: "/_/docs/:file", get: (*request).docs, outside: true},
+	{path: "/_/docs", get: (*request).docs},
+	{path: "/_/docs/:file", get: (*request).docs},
 }
+
+// ofWrites are the parameters of writes of a record.
+var ofWrites = map[string]string{"PUT": anID, "PATCH": anID, "DELETE": anID + " _dependent"}
 
 // register declares the routes on r.
 func (s *server) register(r gin.IRoutes) {
@@ -110,7 +115,7 @@ func (s *server) register(r gin.IRoutes) {
 		choices[path] = nil
 		if name, ok := strings.CutPrefix(path, "/_"); ok && route.get != nil && !strings.Contains(name, ":") {
 			name, _, _ = strings.Cut(cmp.Or(strings.TrimPrefix(name, "/"), "page"), ".")
-			s.service = append(s.service, link{name, path, route.outside})
+			s.service = append(s.service, link{name, path, openapi.IsOutside(path)})
 		}
 		path = strings.TrimSuffix(path, "/")
 		r.Match(methods, path+"/", s.serve(choice))

@@ -206,8 +206,3 @@ func (s *server) withBuildSlot(do func()) {
 	defer func() { <-s.budget.builders }()
 	do()
 }
-
-// control returns the controller of the connection. Gin's own Flush loses the error.
-func (req *request) control() *http.ResponseController {
-	return http.NewResponseController(unwrapped(req.Writer))
-}

@@ -15,6 +15,7 @@ import (
 
 // serve returns a handler that serves one of the routes that share a path.
 func (s *server) serve(choices []*route) gin.HandlerFunc {
+	inSession := !openapi.IsOutside(choices[0].path)
 	return func(c *gin.Context) {
 		req := s.newRequest(c)
 		defer func() {
@@ -23,20 +24,21 @@ func (s *server) serve(choices []*route) gin.HandlerFunc {
 				req.sessions.leave(req.session)
 			}
 		}()
-		if err := req.serve(choices); err != nil {
+		if err := req.serve(choices, inSession); err != nil {
 			s.fail(c, err)
 		}
 	}
 }
 
-func (req *request) serve(choices []*route) error {
+// serve serves one of the routes. inSession reports whether sessions have the resource.
+func (req *request) serve(choices []*route, inSession bool) error {
 	if len(req.Request.RequestURI) > req.MaxURL {
 		return problem.Newf(http.StatusRequestURITooLong, "The URL is longer than %d bytes.", req.MaxURL)
 	}
-	if err := req.enterSession(!choices[0].outside); err != nil {
+	if err := req.enterSession(inSession); err != nil {
 		return err
 	}
-	if !choices[0].outside {
+	if inSession {
 		if err := req.awaitRevision(); err != nil {
 			return err
 		}

@@ -214,8 +214,8 @@ type server struct {
 	metrics      *Metrics // Options.Metrics, or others that nobody sees
 	requests     *requestlog.Log
 	front        http.Handler
-	agents       func(readOnly bool) http.Handler // of MCP; nil: none
-	service      []link                           // the service's own resources, for the index
+	agents       map[bool]http.Handler // of MCP, by whether the user may only read; nil: none
+	service      []link                // the service's own resources, for the index
 	revision     atomic.Pointer[revisionValue]
 	unknown      sync.Map      // what logOnce has logged, by [3]string
 	unknownCount atomic.Int32  // of these
@@ -233,7 +233,7 @@ type revisionValue struct {
 type link struct {
 	Name    string `json:"name"`
 	Href    string `json:"href"`
-	outside bool   // see route
+	outside bool   // see openapi.IsOutside
 }
 
 // keeper names the kind of store of the database.

@@ -52,22 +52,20 @@ func (x *session) changesLocked() int {
 	return x.count
 }
 
-// sessions has the sessions of a server. The fields above mu never change.
+// sessions has the sessions of a server.
 type sessions struct {
-	db      *database.DB // forked by the sessions
-	max     int          // maximum number of sessions
-	idle    time.Duration
-	memory  int64  // maximum bytes of changed values in all sessions
-	changed func() // tells the clients of db that the reviews have changed
-	metrics *Metrics
+	server *server
 
 	mu     sync.Mutex
 	byName map[string]*session // guarded by mu
 }
 
+// changed tells the clients of the database that the reviews have changed.
+func (s *sessions) changed() { s.server.simulation.changed(s.server.db) }
+
 // makeLocked starts a session. The caller has sessions.mu.
 func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
-	if len(s.byName) >= s.max {
+	if len(s.byName) >= s.server.MaxSessions {
 		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. End one, or try again.")
 	}
 	x := &session{
@@ -76,22 +74,22 @@ func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, e
 		used:  time.Now(),
 		ended: make(chan struct{}),
 		stubs: new(simulate.Stubs),
-		since: s.db.Snapshot().Rev(),
+		since: s.server.db.Snapshot().Rev(),
 	}
-	x.db = s.db.Fork(from, s.admit)
-	x.idle = time.AfterFunc(s.idle, func() {
+	x.db = s.server.db.Fork(from, s.admit)
+	x.idle = time.AfterFunc(s.server.SessionIdle, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
-		case x.requests > 0 || time.Since(x.used) < s.idle: // a request came just now
+		case x.requests > 0 || time.Since(x.used) < s.server.SessionIdle: // a request came just now
 		case x.kept && x.changesLocked() > 0:
-			x.idle.Reset(s.idle)
+			x.idle.Reset(s.server.SessionIdle)
 		default:
 			s.endLocked(x)
 		}
 	})
 	s.byName[name] = x
-	s.metrics.sessions.Inc()
+	s.server.metrics.sessions.Inc()
 	return x, nil
 }
 
@@ -104,7 +102,7 @@ func (s *sessions) endLocked(x *session) {
 	delete(s.byName, x.name)
 	x.idle.Stop()
 	close(x.ended)
-	s.metrics.sessions.Dec()
+	s.server.metrics.sessions.Dec()
 	if x.kept {
 		s.changed()
 	}
@@ -130,7 +128,7 @@ func (s *sessions) leave(x *session) {
 	x.used = time.Now()
 	x.requests--
 	if x.requests == 0 && s.byName[x.name] == x {
-		x.idle.Reset(s.idle)
+		x.idle.Reset(s.server.SessionIdle)
 	}
 }
 
@@ -143,7 +141,7 @@ func (s *sessions) admit(more int) error {
 		used += int64(x.db.PinnedBytes())
 	}
 	s.mu.Unlock()
-	if used > s.memory {
+	if used > s.server.SessionMemory {
 		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
 	}
 	return nil

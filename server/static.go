@@ -79,7 +79,7 @@ func (req *request) sendFile(dir, name string) bool {
 		}
 		content = bytes.NewReader(text)
 	}
-	w := fileWriter{req.Writer, req.control(), httpx.WriteTimeout(req.Request)}
+	w := fileWriter{req.Writer, controlOf(req.Writer), httpx.WriteTimeout(req.Request)}
 	http.ServeContent(w, req.Request, info.Name(), info.ModTime(), content)
 	return true
 }

@@ -183,7 +183,7 @@ func (req *request) listFindings() error {
 	}
 	found, count := findings.List(start, end)
 	req.Header("X-Total-Count", strconv.Itoa(count))
-	return req.sendValue(append([]lint.Finding{}, found...))
+	return req.sendValue(found)
 }
 
 // dismissFinding serves DELETE /_/findings/REV: that revision's edit is no longer a finding.

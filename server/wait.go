@@ -36,7 +36,7 @@ func (s *server) wait(c *gin.Context, d time.Duration, done <-chan struct{}, x *
 		defer s.sessions.leave(x)
 	}
 	readAhead(c.Request)
-	control := http.NewResponseController(unwrapped(c.Writer))
+	control := controlOf(c.Writer)
 	_ = control.SetReadDeadline(time.Time{}) // not supported by some writers of tests
 	_ = control.SetWriteDeadline(time.Time{})
 	over := time.NewTimer(d)
@@ -117,7 +117,7 @@ func (w *truncatingWriter) WriteHeaderNow() {}
 // FlushError is for http.ResponseController, like Unwrap.
 func (w *truncatingWriter) FlushError() error {
 	w.started = true
-	return http.NewResponseController(w.Unwrap()).Flush()
+	return controlOf(w.ResponseWriter).Flush()
 }
 
 // Unwrap returns the writer of the connection.

@@ -263,15 +263,10 @@ func (req *request) applyPatch() error {
 // their spelling.
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
-	seen := make(map[string]bool)
 	for op := range rawjson.Elements(patch) {
 		path, _ := storage.ID(op, "path") // a string is its own id
-		for name := range jsontext.Pointer(path).Tokens() {
-			if !seen[name] {
-				seen[name] = true
-				object = rawjson.AppendMember(object, name, []byte("null"))
-			}
-			break // only the field
+		if tokens := rawjson.SplitPointer(path); len(tokens) > 0 {
+			object = rawjson.AppendMember(object, tokens[0], []byte("null"))
 		}
 	}
 	return append(object, '}')

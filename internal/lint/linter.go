@@ -42,7 +42,9 @@ func New(file string, text Text, db *database.DB) *Linter {
 }
 
 // List returns the findings from start up to end, exclusive, and the number of all findings.
+// The list is not nil.
 func (l *Linter) List(start, end int) (found []Finding, count int) {
+	found = []Finding{}
 	for _, e := range l.db.Edits() {
 		found = append(found, edited(l.db.Run(), e))
 	}

@@ -21,13 +21,11 @@ const Hidden = "…"
 
 // words has the words for secrets, in the singular. Some are two words joined, as in
 // card_number.
-var words = map[string]bool{
-	"pass": true, "key": true, "session": true, "sid": true, "pin": true, "otp": true, "totp": true, "jwt": true,
-	"bearer": true, "authorization": true, "authentication": true, "signature": true, "iban": true, "cvv": true,
-	"cvc": true, "ssn": true, "authorisation": true, "passkey": true, "authkey": true, "cardnumber": true,
-	"creditcard": true, "accountnumber": true, "csrf": true, "xsrf": true, "mfa": true, "authcode": true,
-	"accesscode": true, "securitycode": true, "verificationcode": true, "resetcode": true, "recoverycode": true,
-	"logincode": true,
+var words = []string{
+	"pass", "key", "session", "sid", "pin", "otp", "totp", "jwt", "bearer", "authorization",
+	"authentication", "signature", "iban", "cvv", "cvc", "ssn", "authorisation", "passkey", "authkey",
+	"cardnumber", "creditcard", "accountnumber", "csrf", "xsrf", "mfa", "authcode", "accesscode",
+	"securitycode", "verificationcode", "resetcode", "recoverycode", "logincode",
 }
 
 // ends are the ends of such words, as in usertoken.
@@ -42,7 +40,8 @@ func IsName(name string) bool {
 		one := strings.TrimSuffix(word, "s")
 		pair := previous + one
 		previous = word
-		return words[word] || words[one] || words[pair] || strings.Contains(word, "passw") ||
+		return strings.Contains(word, "passw") ||
+			slices.ContainsFunc(words, func(w string) bool { return w == word || w == one || w == pair }) ||
 			slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(one, end) })
 	}
 	for i := 0; i < len(name); {

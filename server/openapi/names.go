@@ -1,10 +1,19 @@
 package openapi
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
 
-// serverPaths are the paths without a counterpart in sessions.
-var serverPaths = []string{
-	"/_/livez", "/_/readyz", "/_/metrics", "/_/requests", "/_/requests/{id}", "/_/docs", "/_",
+// outside are the resources of the service without a counterpart in sessions, by the name in the path.
+var outside = []string{"livez", "readyz", "metrics", "requests", "sessions", "docs", "page", ""}
+
+// IsOutside reports whether a path is outside of sessions.
+func IsOutside(path string) bool {
+	below, ok := strings.CutPrefix(path+"/", "/_/")
+	name, _, _ := strings.Cut(below, "/")
+	return ok && slices.Contains(outside, name)
 }
 
 // The media types of descriptions and bodies. The media type of a PATCH selects its meaning.

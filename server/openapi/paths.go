@@ -117,8 +117,7 @@ func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 	const create = "put or create"
 	for name, operations := range rawjson.Members(paths) {
 		path := rawjson.Unquote(name)
-		ofServer := strings.HasPrefix(path, "/_/sessions") || slices.Contains(serverPaths, path)
-		if ofServer && d.SessionPath != "" {
+		if d.SessionPath != "" && IsOutside(path) {
 			continue
 		}
 		item, parameters := object{}, object{}

@@ -24,40 +24,18 @@ const (
 	maxStars   = 16
 )
 
-// A pattern is the text between the stars.
-type pattern []string
-
-func parsePattern(text string) pattern { return strings.Split(text, "*") }
-
-// match reports whether s matches the pattern. A star matches any text; a star alone matches any
-// text but "". The time is linear in the length of s.
-func (p pattern) match(s string) bool {
-	first, last := p[0], p[len(p)-1]
-	if len(p) == 1 {
-		return s == first
+// parsePattern returns an expression for a pattern. A star matches any text; a star alone matches any
+// text but "".
+func parsePattern(text string) *regexp.Regexp {
+	if text == "*" {
+		return regexp.MustCompile("(?s).")
 	}
-	if len(p) == 2 && first == "" && last == "" {
-		return s != ""
-	}
-
-	s, starts := strings.CutPrefix(s, first)
-	s, ends := strings.CutSuffix(s, last)
-	if !starts || !ends {
-		return false
-	}
-	for _, part := range p[1 : len(p)-1] {
-		_, after, ok := strings.Cut(s, part)
-		if !ok {
-			return false
-		}
-		s = after
-	}
-	return true
+	return regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + "$")
 }
 
 // requestHeaders parses patterns for the headers of requests.
 func (p *parser) requestHeaders(v jsontext.Value) error {
-	p.stub.sent = make(map[string]pattern)
+	p.stub.sent = make(map[string]*regexp.Regexp)
 	shown := []byte("{")
 	err := eachHeader(v, func(name, text string) error {
 		switch {

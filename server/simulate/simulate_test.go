@@ -84,7 +84,7 @@ func TestPattern(t *testing.T) {
 			expression = ".+"
 		}
 		want := regexp.MustCompile("^(" + expression + ")$").MatchString(s)
-		if got := parsePattern(text).match(s); got != want {
+		if got := parsePattern(text).MatchString(s); got != want {
 			t.Fatalf("%q matches %q: %t, want %t", text, s, got, want)
 		}
 		if want {

@@ -3,6 +3,7 @@ package simulate
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,11 +20,11 @@ type Stub struct {
 	path    []string // segments, possibly anySegment and restOfPath
 	methods []string // nil: all methods
 	query   url.Values
-	sent    map[string]pattern // headers of the request
-	where   *query.Query       // filters on the body of the request; nil: none
-	percent float64            // share of the matching requests
-	after   int                // number of first matching requests to pass over
-	times   int                // maximum number of hits; 0: no maximum
+	sent    map[string]*regexp.Regexp // headers of the request
+	where   *query.Query              // filters on the body of the request; nil: none
+	percent float64                   // share of the matching requests
+	after   int                       // number of first matching requests to pass over
+	times   int                       // maximum number of hits; 0: no maximum
 	text    jsontext.Value
 	seen    int // guarded by Stubs.mu; number of matching requests
 	hits    int // guarded by Stubs.mu; number of requests with this effect
@@ -82,7 +83,7 @@ func (r *Stub) matchesHead(q Request) bool {
 		}
 	}
 	for name, pattern := range r.sent {
-		if !pattern.match(strings.Join(q.Header[name], ", ")) {
+		if !pattern.MatchString(strings.Join(q.Header[name], ", ")) {
 			return false
 		}
 	}

@@ -51,11 +51,9 @@ func TraceAttrs(r *http.Request) []slog.Attr {
 	if m == nil {
 		return nil
 	}
-	version := m[1]
-	trace := m[2]
-	parent := m[3]
-	more := m[4]
-	if version == "ff" || version == "00" && more != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
+	trace, parent := m[2], m[3]
+	valid := m[1] != "ff" && (m[1] != "00" || m[4] == "") // the version
+	if !valid || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
 		return nil
 	}
 	return []slog.Attr{slog.String("trace", trace), slog.String("parent", parent)}
