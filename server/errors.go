@@ -128,14 +128,14 @@ func (req *request) noCollection(s *database.Snapshot, name string) *problem.Pro
 func (req *request) howToAdd(name string) string {
 	var ways []string
 	if req.Source != nil && req.session == nil {
-		way := fmt.Sprintf("add %s: [] to %s", rawjson.AppendQuote(nil, name), req.Source().Name)
+		way := fmt.Sprintf("add %s: [] to %s", rawjson.Quote(name), req.Source().Name)
 		if req.Source().Folder {
 			way = "make the file " + name + ".json with []"
 		}
 		ways = append(ways, way)
 	}
 	if !req.ReadOnly {
-		ways = append(ways, fmt.Sprintf(`send POST /_/transaction with [{"op":"set","collection":%s,"value":[]}]`, rawjson.AppendQuote(nil, name)))
+		ways = append(ways, fmt.Sprintf(`send POST /_/transaction with [{"op":"set","collection":%s,"value":[]}]`, rawjson.Quote(name)))
 	}
 	if ways == nil {
 		return ""

@@ -78,10 +78,10 @@ func (req *request) readOperations() (jsontext.Value, error) {
 	count, records := 0, 0
 	for v := range rawjson.Elements(operations) {
 		count++
-		value, _ := rawjson.Member(v, "value")
-		path, nested := rawjson.Member(v, "path")
-		if value != nil && !nested {
-			path, _ = rawjson.Member(v, "collection")
+		path := rawjson.Get(v, "path")
+		value := rawjson.Get(v, "value")
+		if value != nil && path == nil {
+			path = rawjson.Get(v, "collection")
 		}
 		req.hideSecrets(string(path))
 		for range rawjson.Elements(value) {

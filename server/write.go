@@ -88,7 +88,7 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 		return nil, err
 	}
 	key := tx.Snapshot().ForeignKey(req.child, req.name)
-	id, _ := rawjson.Member(parent.Value, tx.Snapshot().IDMember(req.name))
+	id := rawjson.Get(parent.Value, tx.Snapshot().IDMember(req.name))
 	objects := make([]jsontext.Value, len(sent))
 	for i, object := range sent {
 		filled, found := jsontext.Value("{"), false

@@ -63,7 +63,7 @@ func databaseText(contents []storage.Collection) []byte {
 			}
 			value = "[\n    " + strings.Join(records, ",\n    ") + "\n  ]"
 		}
-		fields = append(fields, "\n  "+quote(c.Name)+": "+value)
+		fields = append(fields, "\n  "+rawjson.Quote(c.Name)+": "+value)
 	}
 	return []byte("{" + strings.Join(fields, ",") + "\n}\n")
 }

@@ -14,6 +14,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/config"
 	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -109,7 +110,7 @@ func (c *exportCommand) contents(b storage.Batch, rules string) []storage.Collec
 		return slices.Delete(contents, i, i+1)
 	}
 	if len(b.Rules) > 0 {
-		contents[i].Value = jsontext.Value(quote(reference(rules)))
+		contents[i].Value = jsontext.Value(rawjson.Quote(reference(rules)))
 	}
 	return contents
 }

@@ -210,16 +210,11 @@ func initial(path string) []byte {
 		return []byte("{}\n")
 	}
 	file, _ := lint.SchemaPath(path, "")
-	lines := []string{`  "$schema": ` + quote(reference(file))}
+	lines := []string{`  "$schema": ` + rawjson.Quote(reference(file))}
 	for _, name := range rules.Collections() {
-		lines = append(lines, "  "+quote(name)+": []")
+		lines = append(lines, "  "+rawjson.Quote(name)+": []")
 	}
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
-}
-
-// quote returns s as a JSON string, with invalid UTF-8 replaced.
-func quote(s string) string {
-	return string(rawjson.AppendQuote(nil, s))
 }
 
 // reference returns the URI reference of a file in the folder of the database.

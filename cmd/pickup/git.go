@@ -14,6 +14,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 )
 
 // This file has the queries to git and the settings of git.
@@ -189,7 +190,7 @@ func gitPattern(path string) string {
 		pattern += "/*.json"
 	}
 	if strings.ContainsAny(pattern, " \t\"") {
-		return quote(pattern)
+		return rawjson.Quote(pattern)
 	}
 	return pattern
 }

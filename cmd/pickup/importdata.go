@@ -188,7 +188,7 @@ func (m *dataImport) finish(e *environment) error {
 func (m *dataImport) configure(e *environment) error {
 	routes := []byte{'{'}
 	for _, r := range m.recording.Routes {
-		routes = rawjson.AppendMember(routes, r.From, rawjson.AppendQuote(nil, r.To))
+		routes = rawjson.AppendText(routes, r.From, r.To)
 	}
 	settings := struct {
 		IDField  string         `json:"id-field,omitempty"`

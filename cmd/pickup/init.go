@@ -13,6 +13,7 @@ import (
 	"pickup/filestore"
 	"pickup/internal/config"
 	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -123,7 +124,7 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 	text, file := initial(path), ""
 	if rules == nil {
 		file, _ = lint.SchemaPath(path, "")
-		text = bytes.Replace(starterData, []byte(`"./db.schema.json"`), []byte(quote(reference(file))), 1)
+		text = bytes.Replace(starterData, []byte(`"./db.schema.json"`), []byte(rawjson.Quote(reference(file))), 1)
 	}
 	store, err := openFile(ctx, e, path, filestore.Options{Initial: text})
 	if err != nil {

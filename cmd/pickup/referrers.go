@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"pickup/filestore"
+	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 )
 
@@ -31,7 +32,7 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	field := quote(m.snapshot(m.theirs).KeyOf(spell.Singular(collection)))
+	field := rawjson.Quote(m.snapshot(m.theirs).KeyOf(spell.Singular(collection)))
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

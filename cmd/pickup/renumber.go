@@ -137,7 +137,7 @@ func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value
 			now := rawjson.Compact(e.Value)
 			for quoted, value := range rawjson.Members(rawjson.Compact(e.Value)) {
 				name := rawjson.Unquote(quoted)
-				if old, _ := rawjson.Member(base[r], name); old != nil && rawjson.Equal(old, value) {
+				if old := rawjson.Get(base[r], name); old != nil && rawjson.Equal(old, value) {
 					continue
 				}
 				next := value
@@ -151,7 +151,7 @@ func (m *merge) rewrite(d *document.Document, base map[recordName]jsontext.Value
 			}
 			if id := ids[r]; id != "" {
 				member := snap.IDMember(c.Name)
-				old, _ := rawjson.Member(now, member)
+				old := rawjson.Get(now, member)
 				now = rawjson.SetMember(now, member, spelledLike(old, id))
 			}
 			if !bytes.Equal(now, rawjson.Compact(e.Value)) {
@@ -205,7 +205,7 @@ func referTo(value jsontext.Value, refer func(id string) string) jsontext.Value 
 // spelledLike returns an id as a string if value is a string, else as a number.
 func spelledLike(value jsontext.Value, id string) string {
 	if value.Kind() == '"' {
-		return quote(id)
+		return rawjson.Quote(id)
 	}
 	return id
 }

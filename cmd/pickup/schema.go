@@ -16,6 +16,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/describe"
 	"pickup/internal/lint"
+	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
@@ -80,15 +81,15 @@ func (c *schemaCommand) write(
 		e.printf("For completion in VS Code, add to json.schemas in its settings:\n")
 		for _, path := range paths {
 			ref := "./" + filepath.ToSlash(file) + "#/properties/" + filestore.MemberOf(path)
-			match := quote(filepath.ToSlash(path))
-			e.printf("  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", match, quote(ref))
+			match := rawjson.Quote(filepath.ToSlash(path))
+			e.printf("  { \"fileMatch\": [%s], \"schema\": { \"$ref\": %s } },\n", match, rawjson.Quote(ref))
 		}
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil // an empty folder has no file for "$schema"
 	}
-	link := jsontext.Value(quote(reference(file)))
+	link := jsontext.Value(rawjson.Quote(reference(file)))
 	if !c.Link {
 		instead := "use --link"
 		if c.keep {

@@ -22,12 +22,12 @@ type form struct {
 // a record, without historic values. It lacks other keywords of the rules, such as anyOf.
 func (d *describer) body(r *record, suffix string, f form) string {
 	name := d.name(r.Record + suffix)
-	var members, closed []byte
+	var closed []byte
+	members := []byte("{")
 	known := make(map[string]bool)
 	needed := slices.Clone(f.required)
 	for _, part := range d.parts(r) {
-		properties, _ := rawjson.Member(part, "properties")
-		for member, v := range rawjson.Fields(properties) {
+		for member, v := range rawjson.Fields(rawjson.Get(part, "properties")) {
 			if known[member] || slices.Contains(f.without, member) {
 				continue
 			}
@@ -52,10 +52,10 @@ func (d *describer) body(r *record, suffix string, f form) string {
 	}
 	out := []byte(`{"type":"object"`)
 	if f.about != "" {
-		out = rawjson.AppendMember(out, "description", rawjson.AppendQuote(nil, f.about))
+		out = rawjson.AppendText(out, "description", f.about)
 	}
-	if members != nil {
-		out = rawjson.AppendMember(out, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+	if len(members) > 1 {
+		out = rawjson.AppendMember(out, "properties", append(members, '}'))
 	}
 	needed = slices.DeleteFunc(needed, func(name string) bool { return slices.Contains(f.optional, name) })
 	if len(needed) > 0 && !f.patch {
@@ -96,8 +96,7 @@ func withRequired(schema jsontext.Value, name string) jsontext.Value {
 
 // required returns the names of the fields that a schema requires.
 func required(schema jsontext.Value) (all []string) {
-	list, _ := rawjson.Member(schema, "required")
-	for e := range rawjson.Elements(list) {
+	for e := range rawjson.Elements(rawjson.Get(schema, "required")) {
 		all = append(all, rawjson.Unquote(e))
 	}
 	return all

@@ -15,9 +15,8 @@ import (
 func (d *describer) follow(pointer string) string {
 	for range 100 { // references may form a circle
 		v := rawjson.At(d.rules, pointer)
-		ref, ok := rawjson.Member(v, "$ref")
-		next, local := d.target(ref)
-		if !ok || !local || len(rawjson.MemberNames(v)) > 1 {
+		next, ok := d.target(rawjson.Get(v, "$ref"))
+		if !ok || len(rawjson.MemberNames(v)) > 1 {
 			break
 		}
 		pointer = next
@@ -60,13 +59,11 @@ func (d *describer) parts(r *record) (all []jsontext.Value) {
 	var visit func(v jsontext.Value)
 	visit = func(v jsontext.Value) {
 		all = append(all, v)
-		ref, _ := rawjson.Member(v, "$ref")
-		if to, ok := d.target(ref); ok && !seen[to] {
+		if to, ok := d.target(rawjson.Get(v, "$ref")); ok && !seen[to] {
 			seen[to] = true
 			visit(rawjson.At(d.rules, to))
 		}
-		more, _ := rawjson.Member(v, "allOf")
-		for e := range rawjson.Elements(more) {
+		for e := range rawjson.Elements(rawjson.Get(v, "allOf")) {
 			visit(e)
 		}
 	}
@@ -92,7 +89,7 @@ func (d *describer) reference(out []byte, pointer string) []byte {
 		d.names[pointer] = d.name(words)
 		d.queue = append(d.queue, pointer)
 	}
-	return rawjson.AppendMember(out, "$ref", rawjson.AppendQuote(nil, d.Prefix+d.names[pointer]))
+	return rawjson.AppendText(out, "$ref", d.Prefix+d.names[pointer])
 }
 
 // literals are keywords with data, not with schemas.
@@ -122,7 +119,7 @@ func (d *describer) copy(v jsontext.Value, sent bool) []byte {
 	default:
 		return rawjson.Compact(v)
 	}
-	past, _ := rawjson.Member(v, "x-historic")
+	past := rawjson.Get(v, "x-historic")
 	out := []byte("{")
 	for keyword, e := range rawjson.Fields(v) {
 		if keyword == "enum" && sent && past != nil {

@@ -76,9 +76,7 @@ func Database(s *database.Snapshot, o Options) *Description {
 	for _, name := range o.Reserved {
 		d.taken[name] = true
 	}
-	if dialect, ok := rawjson.Member(d.rules, "$schema"); ok && dialect.Kind() == '"' {
-		d.out.Dialect = rawjson.Unquote(dialect)
-	}
+	d.out.Dialect = rawjson.String(rawjson.Get(d.rules, "$schema"))
 	var records []*record
 	for _, name := range s.Names() {
 		if kind, _ := s.Kind(name); kind != storage.Other {
@@ -168,7 +166,7 @@ func (d *describer) parents(r *record) {
 func (d *describer) inferred(r *record) {
 	in := inferenceOf(d.snap, r.Name, false)
 	found := jsontext.Value(in.schema(inferring{}))
-	properties, _ := rawjson.Member(found, "properties")
+	properties := rawjson.Get(found, "properties")
 	r.Members = rawjson.MemberNames(properties)
 	if r.IDMember != "" && in.count('{') > 0 {
 		if !slices.Contains(r.Members, r.IDMember) {
@@ -184,14 +182,14 @@ func (d *describer) inferred(r *record) {
 	d.define(r.Record, found)
 
 	body := []byte(`{"description":"Any object: there are no rules.","type":"object"`)
-	var members []byte
+	members := []byte("{")
 	for _, name := range r.Members {
 		if name != r.IDMember {
 			members = rawjson.AppendMember(members, name, []byte("{}"))
 		}
 	}
-	if members != nil {
-		body = rawjson.AppendMember(body, "properties", slices.Concat([]byte("{"), members, []byte("}")))
+	if len(members) > 1 {
+		body = rawjson.AppendMember(body, "properties", append(members, '}'))
 	}
 	r.Replace = d.name(r.Record + "Body")
 	r.MergePatch = r.Replace
@@ -204,8 +202,7 @@ func (d *describer) inferred(r *record) {
 // ruled describes a resource by its rules.
 func (d *describer) ruled(r *record) {
 	for _, part := range d.parts(r) {
-		properties, _ := rawjson.Member(part, "properties")
-		for _, name := range rawjson.MemberNames(properties) {
+		for _, name := range rawjson.MemberNames(rawjson.Get(part, "properties")) {
 			if !slices.Contains(r.Members, name) {
 				r.Members = append(r.Members, name)
 			}

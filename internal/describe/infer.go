@@ -246,10 +246,10 @@ func (in *inference) schema(f inferring) []byte {
 	}
 	if f.collection != "" {
 		if f.id != schema.DefaultIDMember {
-			out = rawjson.AppendMember(out, "x-id-field", rawjson.AppendQuote(nil, f.id))
+			out = rawjson.AppendText(out, "x-id-field", f.id)
 		}
 		if kind := f.snap.IDKind(f.collection); kind != "" && kind != schema.AutoIDs {
-			out = rawjson.AppendMember(out, "x-id", rawjson.AppendQuote(nil, string(kind)))
+			out = rawjson.AppendText(out, "x-id", string(kind))
 		}
 	}
 	if in.count('"') > 0 && in.count('"')+in.count('n') == in.n && f.rules {
@@ -296,7 +296,7 @@ func (in *inference) types(rules bool) []byte {
 // one string as an example.
 func (in *inference) appendStringRules(out []byte) []byte {
 	if len(in.formats) > 0 {
-		out = rawjson.AppendMember(out, "format", rawjson.AppendQuote(nil, in.formats[0]))
+		out = rawjson.AppendText(out, "format", in.formats[0])
 	} else if n := in.count('"'); n >= enough && len(in.words) >= 2 && 2*len(in.words) <= n+1 {
 		values := quote(in.words)
 		if in.count('n') > 0 {
@@ -364,7 +364,7 @@ func (in *inference) memberSchema(name string, f inferring) []byte {
 // allExist reports whether each id in a field of a collection is the id of a record of parent.
 func allExist(snap *database.Snapshot, collection, member, parent string) bool {
 	for r := range snap.All(collection) {
-		v, _ := rawjson.Member(r.Value, member)
+		v := rawjson.Get(r.Value, member)
 		for _, e := range append(slices.Collect(rawjson.Elements(v)), v) {
 			if id, ok := rawjson.Text(e); ok {
 				if _, err := snap.Get(parent, id); err != nil {

@@ -130,7 +130,7 @@ func (r *Recording) target(e *entry) *target {
 		return nil
 	}
 	t.parent = spell.Singular(parents.name) + "Id"
-	t.id, _ = rawjson.Member(parents.byID[e.path[1]].Value, r.IDMember)
+	t.id = rawjson.Get(parents.byID[e.path[1]].Value, r.IDMember)
 	return t
 }
 

@@ -170,9 +170,4 @@ func SchemaPath(database, declared string) (string, error) {
 }
 
 // Declared returns the value of "$schema" in a database, "" unless it is a string.
-func Declared(text Text) string {
-	if v := text.Value("$schema"); v.Kind() == '"' {
-		return rawjson.Unquote(v)
-	}
-	return ""
-}
+func Declared(text Text) string { return rawjson.String(text.Value("$schema")) }

@@ -97,6 +97,14 @@ func AppendQuote(dst []byte, s string) []byte {
 	return dst
 }
 
+// Quote returns s as a JSON string, see AppendQuote.
+func Quote(s string) string { return string(AppendQuote(nil, s)) }
+
+// AppendText is AppendMember for a string.
+func AppendText(dst []byte, name, s string) []byte {
+	return AppendMember(dst, name, AppendQuote(nil, s))
+}
+
 // AppendMember appends a field to the object, or to the fields, that dst ends with.
 func AppendMember(dst []byte, name string, value []byte) []byte {
 	return append(append(AppendQuote(AppendComma(dst), name), ':'), value...)

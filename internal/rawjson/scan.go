@@ -150,6 +150,12 @@ func Member(v []byte, name string) (value jsontext.Value, ok bool) {
 	return v[i:SkipValue(v, i)], true
 }
 
+// Get returns the value of the field of v called name, nil if v has no such field.
+func Get(v []byte, name string) jsontext.Value {
+	value, _ := Member(v, name)
+	return value
+}
+
 // MemberAt returns the index of the value of the field called name, given the
 // index of the object. It returns -1 if there is no such field or no object at v[i].
 // Callers can follow a path in one pass over the text by continuing from the index.
@@ -209,6 +215,14 @@ func Text(v jsontext.Value) (text string, ok bool) {
 		return Unquote(v), true
 	}
 	return "", false
+}
+
+// String returns the text of a string, "" for other values.
+func String(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	return Unquote(v)
 }
 
 // UnquoteBytes is like Unquote but returns a part of quoted if there are no escapes.

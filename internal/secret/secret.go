@@ -150,9 +150,8 @@ func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value
 // "value": "x"}, or "".
 func subject(object jsontext.Value) string {
 	for _, member := range []string{"name", "key", "field", "header"} {
-		v, ok := rawjson.Member(object, member)
-		if ok && v.Kind() == '"' && IsName(rawjson.Unquote(v)) {
-			return rawjson.Unquote(v)
+		if name := rawjson.String(rawjson.Get(object, member)); IsName(name) {
+			return name
 		}
 	}
 	return ""

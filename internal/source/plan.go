@@ -29,10 +29,10 @@ type operation struct {
 
 func newOperation(op string, i *Item, id, field string) *operation {
 	head := []byte("{")
-	head = rawjson.AppendMember(head, "op", rawjson.AppendQuote(nil, op))
-	head = rawjson.AppendMember(head, "collection", rawjson.AppendQuote(nil, i.Field))
+	head = rawjson.AppendText(head, "op", op)
+	head = rawjson.AppendText(head, "collection", i.Field)
 	if id != "" {
-		head = rawjson.AppendMember(head, "id", rawjson.AppendQuote(nil, id))
+		head = rawjson.AppendText(head, "id", id)
 	}
 	return &operation{head: rawjson.AppendMember(head, field, nil), sets: op == "set"}
 }

@@ -19,14 +19,14 @@ func (d *apiDocument) nested(r describe.Resource) {
 	for _, def := range d.about.Definitions {
 		definitions[def.Name] = def.Schema
 	}
-	for quoted, field := range rawjson.Members(member(definitions[r.Record], "properties")) {
+	for quoted, field := range rawjson.Members(rawjson.Get(definitions[r.Record], "properties")) {
 		name := rawjson.Unquote(quoted)
-		items := member(field, "items")
+		items := rawjson.Get(field, "items")
 		is := items
-		if to, ok := strings.CutPrefix(stringOf(member(items, "$ref")), schemaPrefix); ok {
+		if to, ok := strings.CutPrefix(rawjson.String(rawjson.Get(items, "$ref")), schemaPrefix); ok {
 			is = definitions[to]
 		}
-		if stringOf(member(is, "type")) != "object" || r.Kind == storage.Array && d.snap.Refers(name, r.Name) {
+		if rawjson.String(rawjson.Get(is, "type")) != "object" || r.Kind == storage.Array && d.snap.Refers(name, r.Name) {
 			continue
 		}
 		record := r.Record + describe.Identifier(spell.Singular(name))
@@ -38,7 +38,7 @@ func (d *apiDocument) nested(r describe.Resource) {
 		d.about.Definitions = append(d.about.Definitions, describe.Definition{Name: record, Schema: items},
 			describe.Definition{Name: body, Schema: jsontext.Value(`{"description":"The rules of the whole record apply.","type":"object"}`)})
 		list := describe.Resource{
-			Name: r.Name + "/" + name, Kind: storage.Array, Members: rawjson.MemberNames(member(is, "properties")),
+			Name: r.Name + "/" + name, Kind: storage.Array, Members: rawjson.MemberNames(rawjson.Get(is, "properties")),
 			Record: record, Create: body, Replace: body, MergePatch: body,
 		}
 		more := []string{`{"$ref":"#/components/parameters/_dependent"},`, ""}

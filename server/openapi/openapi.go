@@ -50,8 +50,7 @@ var introduction string
 
 // Document returns the document of a snapshot as compact JSON.
 func Document(snap *database.Snapshot, o Options) jsontext.Value {
-	schemas, _ := rawjson.Member(fixedComponents, "schemas")
-	reserved := append(rawjson.MemberNames(schemas), "Database")
+	reserved := append(rawjson.MemberNames(rawjson.Get(fixedComponents, "schemas")), "Database")
 	about := describe.Database(snap, describe.Options{Prefix: schemaPrefix, Reserved: reserved})
 	d := &apiDocument{
 		Options: o,

@@ -59,7 +59,7 @@ func (d *apiDocument) resource(r describe.Resource, path, tag string, more ...st
 		"<replace>", r.Replace,
 		"<patch>", r.MergePatch)
 	fill := func(kind string, more ...string) jsontext.Value {
-		text := rawjson.Compact(member(resourceTemplate, kind))
+		text := rawjson.Compact(rawjson.Get(resourceTemplate, kind))
 		return jsontext.Value(strings.NewReplacer(append(more, replacements...)...).Replace(d.inForm(string(text))))
 	}
 	for _, kind := range []string{"responses", "requestBodies"} {
@@ -102,7 +102,7 @@ func (d *apiDocument) inForm(template string) string {
 }
 
 // quoted returns a text as a part of a JSON string.
-func quoted(s string) string { return strings.Trim(string(rawjson.AppendQuote(nil, s)), `"`) }
+func quoted(s string) string { return strings.Trim(rawjson.Quote(s), `"`) }
 
 // example returns replacements of a placeholder by an example. nil removes the placeholder.
 func example(name string, v jsontext.Value) []string {
@@ -142,14 +142,14 @@ func (d *apiDocument) addPaths(paths jsontext.Value, tag string, creates bool) {
 
 // operation completes an operation: with a unique id, errors and a tag.
 func (d *apiDocument) operation(op jsontext.Value, tag string) jsontext.Value {
-	id := stringOf(member(op, "operationId"))
+	id := rawjson.String(rawjson.Get(op, "operationId"))
 	for d.ids[id] {
 		id += "_"
 	}
 	d.ids[id] = true
 	const fault = `{"$ref":"#/components/responses/Error"}`
 	errors := jsontext.Value(`{"4XX":` + fault + `,"5XX":` + fault + "}")
-	responses := rawjson.MergeMembers(member(op, "responses"), errors)
+	responses := rawjson.MergeMembers(rawjson.Get(op, "responses"), errors)
 	more := appendDocument(nil, object{{"operationId", id}, {"tags", list{tag}}, {"responses", responses}})
 	return rawjson.MergeMembers(op, more)
 }

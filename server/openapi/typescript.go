@@ -35,7 +35,7 @@ func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
 		if r.Kind == storage.Array {
 			t += "[]"
 		}
-		w.WriteString("  " + string(rawjson.AppendQuote(nil, r.Name)) + ": " + t + ";\n")
+		w.WriteString("  " + rawjson.Quote(r.Name) + ": " + t + ";\n")
 	}
 	w.WriteString("  [name: string]: unknown;\n};\n\n")
 	if form == nil {
@@ -46,7 +46,7 @@ func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
 		types := strings.NewReplacer("[]", "T[]", "{}", "T", ":0", ":number")
 		_, _ = types.WriteString(w, list+";\n\n"+record+";\n\n")
 	}
-	w.declare("Problem", member(member(fixedComponents, "schemas"), "Problem"))
+	w.declare("Problem", rawjson.Get(rawjson.Get(fixedComponents, "schemas"), "Problem"))
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
@@ -66,7 +66,7 @@ func (w *typeWriter) declare(name string, schema jsontext.Value) {
 
 // comment writes the description of a schema as a doc comment.
 func (w *typeWriter) comment(schema jsontext.Value, indent string) {
-	if s := stringOf(member(schema, "description")); s != "" {
+	if s := rawjson.String(rawjson.Get(schema, "description")); s != "" {
 		s = strings.Join(strings.Fields(s), " ")
 		s = strings.ReplaceAll(s, "*/", "*\u200b/") // must not end the comment
 		w.WriteString(indent + "/** " + s + " */\n")
@@ -76,7 +76,7 @@ func (w *typeWriter) comment(schema jsontext.Value, indent string) {
 // typeOf returns the type of the values that a schema allows: the intersection of the types of the
 // keywords.
 func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
-	if schema.Kind() == 'f' || string(member(schema, "not")) == "{}" {
+	if schema.Kind() == 'f' || string(rawjson.Get(schema, "not")) == "{}" {
 		return "never"
 	}
 	var all []string
@@ -84,7 +84,7 @@ func (w *typeWriter) typeOf(schema jsontext.Value, indent string) string {
 	for quoted, v := range rawjson.Members(schema) {
 		switch rawjson.Unquote(quoted) {
 		case "$ref":
-			if name, ok := strings.CutPrefix(stringOf(v), typeReference); ok {
+			if name, ok := strings.CutPrefix(rawjson.String(v), typeReference); ok {
 				all = append(all, name)
 			}
 		case "enum":
@@ -141,25 +141,25 @@ func union(elements jsontext.Value, typeOf func(jsontext.Value) string) string {
 
 // ownType returns the type by "type", "properties" and "items", or "".
 func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
-	types := member(schema, "type")
+	types := rawjson.Get(schema, "type")
 	switch {
 	case types.Kind() == '"':
 		types = jsontext.Value("[" + string(types) + "]")
 	case types != nil:
-	case member(schema, "properties") != nil || member(schema, "required") != nil:
+	case rawjson.Get(schema, "properties") != nil || rawjson.Get(schema, "required") != nil:
 		types = jsontext.Value(`["object"]`)
-	case member(schema, "items") != nil:
+	case rawjson.Get(schema, "items") != nil:
 		types = jsontext.Value(`["array"]`)
 	}
 	return union(types, func(t jsontext.Value) string {
-		switch t := stringOf(t); t {
+		switch t := rawjson.String(t); t {
 		case "integer":
 			return "number"
 		case "array":
-			if member(schema, "prefixItems") != nil {
+			if rawjson.Get(schema, "prefixItems") != nil {
 				return "unknown[]"
 			}
-			return grouped(w.typeOf(member(schema, "items"), indent)) + "[]"
+			return grouped(w.typeOf(rawjson.Get(schema, "items"), indent)) + "[]"
 		case "object":
 			return w.objectType(schema, indent)
 		default:
@@ -171,14 +171,14 @@ func (w *typeWriter) ownType(schema jsontext.Value, indent string) string {
 // objectType returns the type of an object.
 func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 	var required []string
-	for e := range rawjson.Elements(member(schema, "required")) {
-		required = append(required, stringOf(e))
+	for e := range rawjson.Elements(rawjson.Get(schema, "required")) {
+		required = append(required, rawjson.String(e))
 	}
 	inner := new(typeWriter)
 	field := func(name, mark, t string) {
-		inner.WriteString(indent + "  " + string(rawjson.AppendQuote(nil, name)) + mark + ": " + t + ";\n")
+		inner.WriteString(indent + "  " + rawjson.Quote(name) + mark + ": " + t + ";\n")
 	}
-	for quoted, s := range rawjson.Members(member(schema, "properties")) {
+	for quoted, s := range rawjson.Members(rawjson.Get(schema, "properties")) {
 		name, mark := rawjson.Unquote(quoted), "?"
 		if i := slices.Index(required, name); i >= 0 {
 			mark, required = "", slices.Delete(required, i, i+1)
@@ -190,7 +190,7 @@ func (w *typeWriter) objectType(schema jsontext.Value, indent string) string {
 		field(name, "", "unknown")
 	}
 	if inner.Len() == 0 { // Record<string, T> would fail: a definition may be called Record
-		return "{ [name: string]: " + w.typeOf(member(schema, "additionalProperties"), indent) + " }"
+		return "{ [name: string]: " + w.typeOf(rawjson.Get(schema, "additionalProperties"), indent) + " }"
 	}
 	return "{\n" + inner.String() + indent + "}"
 }
@@ -201,18 +201,4 @@ func literalType(v jsontext.Value) string {
 		return "unknown"
 	}
 	return string(v)
-}
-
-// stringOf returns the text of a JSON string, or "" for any other value.
-func stringOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	return rawjson.Unquote(v)
-}
-
-// member returns the value of the field of v called name, or nil.
-func member(v []byte, name string) jsontext.Value {
-	value, _ := rawjson.Member(v, name)
-	return value
 }

@@ -49,7 +49,7 @@ func (p *parser) requestHeaders(v jsontext.Value) error {
 			return fmt.Errorf("%s: a pattern may have at most %d bytes and %d stars", rawjson.Shorten(name), maxPattern, maxStars)
 		}
 		p.stub.sent[name] = parsePattern(text)
-		shown = rawjson.AppendMember(shown, name, rawjson.AppendQuote(nil, Hide(name, text)))
+		shown = rawjson.AppendText(shown, name, Hide(name, text))
 		return nil
 	})
 	p.stub.text = rawjson.SetMember(p.stub.text, "request-headers", string(shown)+"}")
@@ -62,7 +62,7 @@ func (p *parser) filters(name string, v jsontext.Value) (string, error) {
 	if err == nil && strings.Contains(s+"&", "="+hidden+"&") {
 		err = errHidden
 	}
-	p.stub.text = rawjson.SetMember(p.stub.text, name, string(rawjson.AppendQuote(nil, Hide("", s))))
+	p.stub.text = rawjson.SetMember(p.stub.text, name, rawjson.Quote(Hide("", s)))
 	return s, err
 }
 
