@@ -58,7 +58,7 @@ lint:
 	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
 
-## bench: compare pickup with its floors and both json-servers and write
+## bench: compare pickup with its floors, json-servers, PocketBase and Mockoon, and write
 ## internal/tools/bench/RESULTS.md; takes less than half an hour, BENCH=-quick a few minutes
 BENCH ?= -out internal/tools/bench/RESULTS.md
 bench:

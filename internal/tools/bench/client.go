@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,9 @@ type client struct {
 	out  []byte
 	body []byte
 
+	records string // the path of the schedules
+	created int    // the status of a POST
+
 	coding string // Accept-Encoding; "": none
 }
 
@@ -30,7 +34,12 @@ func (p *process) connect() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, r: bufio.NewReader(conn), host: host}, nil
+	c := &client{conn: conn, r: bufio.NewReader(conn), host: host, records: "/schedules", created: http.StatusCreated}
+	if isPocketBase(p.name) {
+		c.records = pocketBaseRecords
+		c.created = http.StatusOK
+	}
+	return c, nil
 }
 
 // do sends a request and returns the answer. The body is valid until the next

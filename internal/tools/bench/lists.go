@@ -24,7 +24,7 @@ func listRows(large string) []read {
 	const third, sorted = "status = 'Canceled'", "status=Canceled&_sort=rank"
 	last := rising[30_000].(object)["id"].(string)
 	return []read{
-		{name: plainPage, slow: true, target: "/schedules?_page=1&_limit=30", target1: "/schedules?_page=1&_per_page=30", want: all[:30], pocketBase: pocketPage("", "", 1, all)},
+		{name: plainPage, mockoon: "/schedules?page=1&limit=30", slow: true, target: "/schedules?_page=1&_limit=30", target1: "/schedules?_page=1&_per_page=30", want: all[:30], pocketBase: pocketPage("", "", 1, all)},
 		listRow("filter and page, a third of 100,000", "status=Canceled&_page=1&_limit=30", canceled[:30]).inPocketBase(pocketPage(third, "", 1, canceled)),
 		listRow("filter and page, 2,000 of 100,000", "driverId=d7&_page=1&_limit=30", where(all, "driverId", "d7")[:30]).inPocketBase(pocketPage("driverId = 'd7'", "", 1, where(all, "driverId", "d7"))),
 		listRow("range and page, a tenth of 100,000", "rank_gte=90000&_page=1&_limit=30", high[:30]).inPocketBase(pocketPage("rank >= 90000", "", 1, high)),
@@ -33,7 +33,7 @@ func listRows(large string) []read {
 		{name: "the same, _start and _end", slow: true, target: "/schedules?" + sorted + "&_start=26970&_end=27000", want: rising[26_970:27_000], targets: []target{twoPages, {of: peer0, least: 100}}},
 		{name: "the same, _per_page", slow: true, target: "/schedules?" + sorted + "&_page=900&_per_page=30", want: rising[26_970:27_000], alone: true, targets: []target{twoPages}},
 		{name: "title_like and page of 100,000", slow: true, target: "/schedules?title_like=visit+xa&_page=1&_limit=30", want: visits[:30], targets: []target{twoPages, {of: peer0, least: 100}}, pocketBase: pocketPage("title ~ 'visit xa'", "", 1, visits)},
-		{name: "q and page of 100,000", slow: true, target: "/schedules?q=dentist&_page=1&_limit=30", want: search(all, "dentist")[:30], targets: []target{twoPages, {of: peer0, least: 100}}},
+		{name: "q and page of 100,000", mockoon: "/schedules?search=dentist&page=1&limit=30", slow: true, target: "/schedules?q=dentist&_page=1&_limit=30", want: search(all, "dentist")[:30], targets: []target{twoPages, {of: peer0, least: 100}}},
 		{name: "filter, sort and page beside 20 PATCHes a second", slow: true, target: "/schedules?" + sorted + "&_page=1&_limit=30", target1: "/schedules?" + sorted + "&_page=1&_per_page=30", want: rising[:30], beside: last,
 			targets: []target{{of: plainPage, cpu: 1.0 / 3}, {of: peer0, least: 100}, {of: peer1, least: 100}}},
 		{name: "filter and page, one that was never asked before", slow: true, another: func(n int) question {
@@ -54,20 +54,25 @@ var twoPages = target{of: plainPage, cpu: 0.5}
 
 // listRow returns the read of a page of a filtered list.
 func listRow(name, query string, want []any) read {
-	return read{name: name, slow: true, target: "/schedules?" + query, target1: "/schedules?" + strings.Replace(query, "_limit", "_per_page", 1),
+	return read{name: name, mockoon: "/schedules?" + forMockoon(query), slow: true, target: "/schedules?" + query, target1: "/schedules?" + strings.Replace(query, "_limit", "_per_page", 1),
 		want: want, targets: []target{twoPages, {of: peer0, least: 100}, {of: peer1, least: 100}}}
 }
 
-// PocketBase is measured with and without indexes on the fields that the rows filter and
-// sort by, and with and without the number of all records that match, which pickup always
-// returns.
+// PocketBase reads are measured with and without indexes on the fields that the rows filter
+// and sort by, and with and without the number of all records that match, which pickup
+// always returns. Its writes are measured as it is, which leaves the last ones to the
+// operating system, and with a sync of each.
 const (
 	pocketBase        = "PocketBase"
 	pocketBaseIndexed = "PocketBase with indexes"
+	pocketBaseDurable = "PocketBase with syncs"
 	withoutTotal      = ", without totals"
+	pocketBaseRecords = "/api/collections/schedules/records"
 )
 
-func isPocketBase(who string) bool { return who == pocketBase || who == pocketBaseIndexed }
+func isPocketBase(who string) bool {
+	return who == pocketBase || who == pocketBaseIndexed || who == pocketBaseDurable
+}
 
 // A pocketRead is a page of a list of PocketBase.
 type pocketRead struct {
@@ -99,7 +104,7 @@ func (r read) inPocketBase(p *pocketRead) read {
 // readPocketBase is readOnce of PocketBase.
 func (b *bench) readPocketBase(row *row, p *process, r *pocketRead) error {
 	for query, who := range map[string]string{r.query: p.name, r.query + "&skipTotal=1": p.name + withoutTotal} {
-		target := "/api/collections/schedules/records?" + query
+		target := pocketBaseRecords + "?" + query
 		status, body, err := p.get(target)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("status %d", status)
@@ -117,6 +122,18 @@ func (b *bench) readPocketBase(row *row, p *process, r *pocketRead) error {
 		row.add(who, s)
 	}
 	return nil
+}
+
+// checkTotal checks that PocketBase has its first records and one for each turn.
+func (p *process) checkTotal(records int, turns []int) error {
+	for _, n := range turns {
+		records += n
+	}
+	status, body, err := p.get(pocketBaseRecords + "?perPage=1")
+	if err == nil && (status != http.StatusOK || !strings.Contains(string(body), fmt.Sprintf(`"totalItems":%d`, records))) {
+		err = fmt.Errorf("%s does not have %d records: %d %.200s", p.name, records, status, body)
+	}
+	return err
 }
 
 // check checks a page. Its records may be any that match, unless it is sorted.

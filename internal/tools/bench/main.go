@@ -1,6 +1,6 @@
 //go:build linux
 
-// Bench compares pickup with both json-servers, with PocketBase and with floors: programs
+// Bench compares pickup with both json-servers, PocketBase, Mockoon and floors: programs
 // that do the same work without knowing what it means (see internal/tools/bench/floor).
 //
 //	make bench                                  everything, in less than half an hour
@@ -13,7 +13,7 @@
 // once next to a floor. The contestants take turns within a round, so that other load on
 // the machine affects all of them. The load comes from another process: wrk,
 // or this one. Answers are checked: a wrong answer of pickup or of a floor fails
-// the run, one of a json-server is noted in the table.
+// the run, one of a json-server or Mockoon is noted in the table.
 //
 // The workloads are in reads.go, lists.go, compression.go, writes.go, life.go, engine.go and cluster.go,
 // the table is in report.go.
@@ -51,7 +51,7 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 5, "rounds of a row that compares with another program, at most three of other targets; the median counts")
 	flag.IntVar(&c.others, "others", 1, "rounds of rows without a target; 0 leaves them out")
 	flag.DurationVar(&c.duration, "duration", 2*time.Second, "duration of one measurement")
-	flag.BoolVar(&c.peers, "peers", true, "measure the json-servers too")
+	flag.BoolVar(&c.peers, "peers", true, "measure json-servers, PocketBase and Mockoon, too")
 	flag.StringVar(&c.out, "out", "", "write the table to this file, too")
 	flag.Parse()
 	if *quick {

@@ -23,10 +23,11 @@ type bench struct {
 	peer0      string
 	peer1      string
 	pocketBase string
+	mockoon    string
 	rows       []*row
 }
 
-// The contestants, and the limits up to which json-servers are measured.
+// The contestants, and the limits up to which the other servers are measured.
 const (
 	ours      = "pickup"
 	oursLog   = "pickup with its access log"
@@ -55,6 +56,10 @@ func (b *bench) arguments(name string, p, file, answers string) []string {
 		return []string{b.pocketBase, "-p", p, file}
 	case pocketBaseIndexed:
 		return []string{b.pocketBase, "-p", p, "-indexes", file}
+	case pocketBaseDurable:
+		return []string{b.pocketBase, "-p", p, "-durable", file}
+	case mockoon:
+		return []string{b.node, b.mockoon, "start", "--data", environmentOf(file), "--hostname", "127.0.0.1", "--port", p, "--disable-log-to-file", "--disable-admin-api"}
 	}
 	return []string{b.node, b.peer1, "-p", p, file}
 }
@@ -87,6 +92,7 @@ func prepare(c config) (*bench, error) {
 		b.node = filepath.Join(modules, "node_modules", ".bin", "node")
 		b.peer0 = filepath.Join(modules, "node_modules", "json-server-0", "lib", "cli", "bin.js")
 		b.peer1 = filepath.Join(modules, "node_modules", "json-server-1", "lib", "bin.js")
+		b.mockoon = filepath.Join(modules, "node_modules", "@mockoon", "cli", "bin", "run.js")
 	}
 	for _, args := range commands {
 		cmd := exec.Command(args[0], args[1:]...)

@@ -39,6 +39,11 @@ func (b *bench) launch(name, file, answers string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == mockoon {
+		if err := writeEnvironment(file); err != nil {
+			return nil, err
+		}
+	}
 	args := b.arguments(name, port, file, answers)
 	log, err := os.Create(filepath.Join(b.work, "log"))
 	if err != nil {

@@ -36,6 +36,7 @@ type read struct {
 	slow       bool                 // a json-server needs a second or so
 	alone      bool                 // no json-server can do it
 	pocketBase *pocketRead          // the same for PocketBase; nil leaves it out
+	mockoon    string               // the target for Mockoon; "" leaves it out
 	log        bool                 // compare with access logs on, without json-servers
 	beside     string               // a record that another client changes 20 times a second, without the floor
 	another    func(n int) question // the nth request; nil: always the same
@@ -57,9 +58,9 @@ func (b *bench) reads() error {
 	driver["schedules"] = where(list, "driverId", "7")
 	floorRatio := func(r float64) target { return target{of: floor, least: r} }
 	if err := b.readAll("fleet.json", small, []read{
-		{name: "GET one", target: "/schedules/500", target1: "/schedules/500", want: list[499], targets: []target{{of: floor, cpu: 0.87}, {of: peer1, least: 20}}},
+		{name: "GET one", mockoon: "/schedules/500", target: "/schedules/500", target1: "/schedules/500", want: list[499], targets: []target{{of: floor, cpu: 0.87}, {of: peer1, least: 20}}},
 		{name: "GET one, access log", target: "/schedules/500", want: list[499], log: true, targets: []target{{of: floorLog, least: 0.85}}},
-		{name: "GET list of 1,000", target: "/schedules", target1: "/schedules", want: list, targets: []target{{of: floor, cpu: 0.87}, {of: peer1, least: 20}}},
+		{name: "GET list of 1,000", mockoon: "/schedules", target: "/schedules", target1: "/schedules", want: list, targets: []target{{of: floor, cpu: 0.87}, {of: peer1, least: 20}}},
 		{name: "GET list of 1,000, access log", target: "/schedules", want: list, log: true, targets: []target{{of: floorLog, least: 0.85}}},
 		{name: "GET list, unchanged (304)", target: "/schedules", target1: "/schedules", want: list, unchanged: true, targets: []target{floorRatio(0.85)}},
 		{name: "GET one, unchanged (304)", target: "/schedules/500", target1: "/schedules/500", want: list[499], unchanged: true, targets: []target{floorRatio(0.85)}},
@@ -68,9 +69,9 @@ func (b *bench) reads() error {
 		return err
 	}
 	return b.readAll("many.json", large, slices.Concat(listRows(large), []read{
-		{name: "filter, 2,000 of 100,000", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
-		{name: "sort and page of 100,000", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: falling[20:30], targets: []target{{of: peer0, least: 30}}},
-		{name: "q over 100,000", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
+		{name: "filter, 2,000 of 100,000", mockoon: "/schedules?driverId_eq=d7", slow: true, target: "/schedules?driverId=d7", target1: "/schedules?driverId=d7", want: where(huge, "driverId", "d7"), targets: []target{floorRatio(0.6), {of: peer1, least: 20}}},
+		{name: "sort and page of 100,000", mockoon: "/schedules?sort=rank&order=desc&page=3&limit=10", slow: true, target: "/schedules?_sort=rank&_order=desc&_page=3&_limit=10", target1: "/schedules?_sort=-rank&_page=3&_per_page=10", want: falling[20:30], targets: []target{{of: peer0, least: 30}}},
+		{name: "q over 100,000", mockoon: "/schedules?search=dentist", slow: true, target: "/schedules?q=dentist", want: search(huge, "dentist")},
 		{name: "filter, a different one each time", slow: true, another: func(n int) question {
 			driver, least := fmt.Sprint("d", n%50), n%10_000 // keeps at least nine records of ten
 			target := fmt.Sprintf("/schedules?driverId=%s&rank_gte=%d", driver, least)
@@ -107,6 +108,9 @@ func (b *bench) readAll(name, text string, reads []read) error {
 	names := []string{ours, oursLog, floor, floorLog}
 	if b.peers {
 		names = append(names, peer0, peer1)
+		if slices.ContainsFunc(reads, func(r read) bool { return b.wanted(r.name) && r.mockoon != "" }) {
+			names = append(names, mockoon)
+		}
 		if slices.ContainsFunc(reads, func(r read) bool { return b.wanted(r.name) && r.pocketBase != nil }) {
 			names = append(names, pocketBase, pocketBaseIndexed)
 		}
@@ -197,9 +201,12 @@ func (b *bench) readOnce(row *row, p *process, r read) error {
 		}
 		return b.readPocketBase(row, p, r.pocketBase)
 	}
-	target, peer := r.target, p.name == peer0 || p.name == peer1
-	if p.name == peer1 {
+	target, peer := r.target, isPeer(p.name)
+	switch p.name {
+	case peer1:
 		target = r.target1
+	case mockoon:
+		target = r.mockoon
 	}
 	logs := p.name == oursLog || p.name == floorLog
 	if r.log && !logs || !r.log && logs || target == "" || r.alone && peer || r.beside != "" && p.name == floor {

@@ -38,7 +38,7 @@ func mark(w, i int) string { return fmt.Sprintf("w%04d-%08d", w, i) }
 // patch changes one property of one record.
 func patch(c *client, w, i, n int) (int, error) {
 	note := mark(w, i)
-	status, answer, err := c.do("PATCH", fmt.Sprintf("/schedules/%d", (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
+	status, answer, err := c.do("PATCH", fmt.Sprintf("%s/%d", c.records, (w*7919+i*104729)%n+1), `{"note":"`+note+`"}`)
 	return 1, checkWrite("PATCH", status, answer, err, http.StatusOK, note)
 }
 
@@ -55,7 +55,7 @@ var writeKinds = []write{
 		if err != nil {
 			return 0, err
 		}
-		status, answer, err := c.do("DELETE", "/schedules/"+id, "")
+		status, answer, err := c.do("DELETE", c.records+"/"+id, "")
 		return 2, checkWrite("DELETE", status, answer, err, http.StatusOK, "")
 	}},
 }
@@ -63,8 +63,8 @@ var writeKinds = []write{
 // post creates a record and returns its id.
 func (c *client) post(w, i int) (id string, err error) {
 	note := mark(w, i)
-	status, answer, err := c.do("POST", "/schedules", fmt.Sprintf(body, note))
-	if err = checkWrite("POST", status, answer, err, http.StatusCreated, note); err != nil {
+	status, answer, err := c.do("POST", c.records, fmt.Sprintf(body, note))
+	if err = checkWrite("POST", status, answer, err, c.created, note); err != nil {
 		return "", err
 	}
 	_, rest, _ := bytes.Cut(answer, []byte(`"id"`))
@@ -98,7 +98,7 @@ func (b *bench) writes() error {
 				}
 				row := b.row(name, "/s", writeTargets(kind.name, clients, size)...)
 				for round := range b.times(row) {
-					for _, who := range b.writers(size, clients) {
+					for _, who := range b.withPocketBase(b.writers(size, clients), kind.name) {
 						if !row.takesPart(who, round) {
 							continue
 						}
@@ -131,7 +131,15 @@ func writeTargets(kind string, clients, size int) []target {
 func (b *bench) writers(size, clients int) []string {
 	names := []string{ours, floor}
 	if b.peers && size <= peerBytes && clients <= peerMost {
-		names = append(names, peer0, peer1)
+		names = append(names, peer0, peer1, mockoon)
+	}
+	return names
+}
+
+// withPocketBase adds PocketBase to the contestants of a kind of write.
+func (b *bench) withPocketBase(names []string, kind string) []string {
+	if slices.Contains(names, mockoon) && kind != deletes {
+		names = append(names, pocketBase, pocketBaseDurable)
 	}
 	return names
 }
@@ -146,7 +154,7 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 	before := p.cpu()
 	load, err := p.load(clients, b.duration, kind.most, func(c *client, w, i int) (int, error) { return kind.turn(c, w, i, records) })
 	used := p.cpu() - before
-	peer := who == peer0 || who == peer1
+	peer := isPeer(who)
 	if err != nil && !peer {
 		return fmt.Errorf("%s, %s: %w", who, row.name, err)
 	}
@@ -157,7 +165,10 @@ func (b *bench) writeOnce(row *row, who string, kind write, size, clients int) e
 		return nil
 	}
 	row.add(who, sample{value: float64(load.ops) / load.took.Seconds(), cpu: used / time.Duration(load.ops), p99: load.p99})
-	if kind.name == "POST" {
+	if kind.name == "POST" && isPocketBase(who) {
+		return p.checkTotal(records, load.turns)
+	}
+	if kind.name == "POST" && who != mockoon {
 		if peer {
 			time.Sleep(peerRest)
 		}
