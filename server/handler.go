@@ -53,7 +53,7 @@ func Handler(db *database.DB, o Options) http.Handler {
 	if err := r.SetTrustedProxies(nil); err != nil {
 		panic(err) // only a malformed address is an error
 	}
-	r.Use(s.drain, setRequestID, s.observe, s.recover, setHeaders, closeUnauthenticated, s.checkHost,
+	r.Use(s.drain, setHeaders, s.observe, s.recover, closeUnauthenticated, s.checkHost,
 		s.crossOrigin, s.authenticate, s.checkPreferences, s.checkConditions, s.simulate)
 	r.NoRoute(s.notFound)
 	s.agents = s.newAgents()

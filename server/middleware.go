@@ -83,14 +83,10 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// setRequestID sets X-Request-Id.
-func setRequestID(c *gin.Context) {
-	c.Writer.Header()[httpx.RequestIDHeader] = []string{httpx.RequestID(c.Request)}
-}
-
 // setHeaders sets the headers of every response.
 func setHeaders(c *gin.Context) {
 	h := c.Writer.Header()
+	h[httpx.RequestIDHeader] = []string{httpx.RequestID(c.Request)}
 	h["X-Content-Type-Options"] = noSniff
 	// Pages of other origins cannot embed the response. CORS is not affected.
 	h["Cross-Origin-Resource-Policy"] = sameOrigin

@@ -19,6 +19,7 @@ import (
 	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
@@ -151,7 +152,7 @@ func hasMembers(path string) bool {
 
 // folderOf returns the folder of the database.
 func folderOf(path string) string {
-	path = realPath(path)
+	path = openfile.Real(path)
 	if !filestore.IsFolder(path) {
 		path = filepath.Dir(path)
 	}
@@ -166,20 +167,6 @@ func parseText(member, name string, text []byte, before *document.Document) (*do
 		member = ""
 	}
 	return document.ParseMember(member, name, text, nil, before)
-}
-
-// realPath returns the absolute path of a file without links. The file need not exist.
-func realPath(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
-	}
-	return path
 }
 
 // checkSource returns an error if the argument is not a file, as json-server allows.

@@ -14,6 +14,7 @@ import (
 
 	"pickup/filestore"
 	"pickup/internal/lint"
+	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 )
 
@@ -39,7 +40,7 @@ func ignorePattern(path string) string {
 	if filestore.IsFolder(path) {
 		return ".*.json.*"
 	}
-	return "." + filepath.Base(realPath(path)) + ".*"
+	return "." + filepath.Base(openfile.Real(path)) + ".*"
 }
 
 // unignored returns the root of the git repository of the database at path, if the repository
@@ -102,7 +103,7 @@ const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
 // setUpGit makes git merge the database at path and its schema by record: with attributes in
 // the repository, for all clones, and the command in the configuration of this clone.
 func setUpGit(ctx context.Context, e *environment, path string) error {
-	real := realPath(path)
+	real := openfile.Real(path)
 	root := repository(ctx, path)
 	files := []string{real}
 	if filestore.IsFolder(path) {
@@ -198,7 +199,7 @@ func gitPattern(path string) string {
 // mergeAdvice returns a warning if the repository wants the database at path merged by record,
 // but this clone merges by lines. Otherwise it returns "".
 func mergeAdvice(ctx context.Context, path string) string {
-	path = realPath(path)
+	path = openfile.Real(path)
 	if filestore.IsFolder(path) {
 		path = filepath.Join(path, "x.json")
 	}

@@ -25,6 +25,7 @@ import (
 	"pickup/internal/database"
 	"pickup/internal/har"
 	"pickup/internal/lint"
+	"pickup/internal/openfile"
 	"pickup/internal/rawjson"
 	"pickup/internal/source"
 	"pickup/internal/spell"
@@ -79,7 +80,7 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 	if err := checkSource(m.path); err != nil {
 		return err
 	}
-	if realPath(c.Source) == realPath(m.path) {
+	if openfile.Real(c.Source) == openfile.Real(m.path) {
 		return config.Usagef("%s is also the file to import into; a database in etcd has a URL, "+
 			"as in etcd://10.0.0.1:2379/family", c.Source)
 	}
@@ -159,7 +160,7 @@ func (m *dataImport) create(ctx context.Context, e *environment) error {
 		return err
 	}
 	if text, failed := os.ReadFile(m.path); failed == nil && bytes.Equal(text, left) {
-		return errors.Join(err, os.Remove(realPath(m.path))) // a link to the file stays
+		return errors.Join(err, os.Remove(openfile.Real(m.path))) // a link to the file stays
 	}
 	return err
 }

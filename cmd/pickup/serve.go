@@ -27,6 +27,7 @@ import (
 	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/lint"
+	"pickup/internal/openfile"
 	"pickup/internal/reload"
 	"pickup/internal/rewrite"
 	"pickup/internal/schema"
@@ -439,7 +440,7 @@ func (s *service) sourceFile() server.SourceFile {
 	f := server.SourceFile{Name: filepath.Base(s.file)}
 	files := []string{s.file}
 	if filestore.IsFolder(s.file) {
-		f.Name, f.Folder = filepath.Base(realPath(s.file)), true
+		f.Name, f.Folder = filepath.Base(openfile.Real(s.file)), true
 		files = s.store.Members()
 	}
 	for _, path := range files {

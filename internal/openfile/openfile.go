@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -144,4 +145,18 @@ func ReadAll(r io.Reader, path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d MiB", path, limit>>20)
 	}
 	return text, nil
+}
+
+// Real returns the absolute path of a file without links. The file need not exist.
+func Real(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }

@@ -159,25 +159,15 @@ func subject(object jsontext.Value) string {
 
 // hideString is Hide for a string. The string may contain JSON.
 func hideString(v jsontext.Value, name string, found func(name string)) jsontext.Value {
-	s := rawjson.Unquote(v)
-	hidden := s
-	inner := jsontext.Value(s)
-	if k := inner.Kind(); (k == '{' || k == '[') && inner.IsValid() && rawjson.Depth(inner) <= rawjson.MaxDepth {
-		n := 0
-		inner = Hide(rawjson.Compact(inner), "", func(name string) {
-			n++
-			found(name)
-		})
-		if n > 0 {
-			hidden = string(inner)
-		}
-	} else {
-		hidden = InText(s)
-		if hidden != s {
-			found(name)
-		}
+	text := jsontext.Value(rawjson.Unquote(v))
+	hidden := InText(string(text))
+	if k := text.Kind(); (k == '{' || k == '[') && text.IsValid() && rawjson.Depth(text) <= rawjson.MaxDepth {
+		text = rawjson.Compact(text)
+		hidden = string(Hide(text, "", found))
+	} else if hidden != string(text) {
+		found(name)
 	}
-	if hidden == s {
+	if hidden == string(text) {
 		return v
 	}
 	return rawjson.AppendQuote(nil, hidden)

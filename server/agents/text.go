@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"pickup/internal/rawjson"
 )
 
 // The limits of a response. Agents have little room for text.
@@ -46,12 +48,7 @@ func short(text []byte) string {
 	for i := 0; i < len(text); {
 		end := i + 1
 		if text[i] == '"' {
-			for ; text[end] != '"'; end++ {
-				if text[end] == '\\' {
-					end++
-				}
-			}
-			end++
+			end = rawjson.SkipString(text, i)
 		}
 		var s string
 		if end-i > maxValue && json.Unmarshal(text[i:end], &s) == nil {

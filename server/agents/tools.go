@@ -33,6 +33,26 @@ func text(s Service, method, path string, body any) (string, error) {
 	return string(t), err
 }
 
+// A status is a part of the answer to GET /_/status.
+type status struct {
+	Mode                 struct{ ReadOnly bool }
+	File                 struct{ State, Detail string }
+	Findings             struct{ Count int }
+	Collections, Objects []struct {
+		Name, Key string
+		Count     int
+	}
+	Relations []struct{ From, Member, To, Expand string }
+}
+
+// broken returns a line about a file that does not parse, which has no findings, or "".
+func (s status) broken() string {
+	if s.File.State != "broken" {
+		return ""
+	}
+	return s.File.Detail + "\n"
+}
+
 type describeInput struct {
 	Collection string `json:"collection,omitempty"`
 }
@@ -41,16 +61,7 @@ func describe(s Service, in describeInput) (string, error) {
 	if in.Collection != "" {
 		return text(s, http.MethodGet, "/_/schemas/"+url.PathEscape(in.Collection), nil)
 	}
-	var status struct {
-		Mode                 struct{ ReadOnly bool }
-		File                 struct{ State, Detail string }
-		Findings             struct{ Count int }
-		Collections, Objects []struct {
-			Name, Key string
-			Count     int
-		}
-		Relations []struct{ From, Member, To, Expand string }
-	}
+	var status status
 	if _, err := get(s, "/_/status", &status); err != nil {
 		return "", err
 	}
@@ -69,9 +80,7 @@ func describe(s Service, in describeInput) (string, error) {
 	default:
 		b.WriteString("Your writes are stored at once. undo takes them back.\n")
 	}
-	if status.File.State == "broken" {
-		b.WriteString(status.File.Detail + "\n")
-	}
+	b.WriteString(status.broken())
 	if n := status.Findings.Count; n > 0 {
 		fmt.Fprintf(&b, "There are %d findings: see check.\n", n)
 	}
@@ -219,20 +228,14 @@ func changes(s Service, in limitInput) (string, error) {
 }
 
 func check(s Service, _ struct{}) (string, error) {
-	var status struct {
-		File struct{ State, Detail string }
-	}
+	var status status
 	if _, err := get(s, "/_/status", &status); err != nil {
 		return "", err
-	}
-	head := ""
-	if status.File.State == "broken" { // a text that does not parse has no findings
-		head = status.File.Detail + "\n"
 	}
 	var findings []json.RawMessage
 	h, err := get(s, "/_/findings?_start=0&_end=50", &findings)
 	lines, _ := list(findings)
-	return head + h.Get("X-Total-Count") + " findings\n" + lines, err
+	return status.broken() + h.Get("X-Total-Count") + " findings\n" + lines, err
 }
 
 type requestsInput struct {

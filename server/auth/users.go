@@ -34,7 +34,7 @@ func SingleUser(name, password string) (*Users, error) {
 		return nil, err
 	}
 	u := &Users{byName: make(map[string]*user), seed: maphash.MakeSeed()}
-	u.add(name, rand.Text(), digest(password), false)
+	u.add(newUser(name, rand.Text(), digest(password), false))
 	return u, nil
 }
 
@@ -50,8 +50,8 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		if s == "" || s[0] == '#' {
 			continue
 		}
-		name, h, readOnly, err := parseLine(s)
-		if err == nil && u.byName[name] != nil {
+		user, err := parseLine(s)
+		if err == nil && u.byName[user.Name] != nil {
 			err = errors.New("the user has another line above")
 		}
 		if err == nil && len(u.names) == maxUsers {
@@ -60,7 +60,7 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		u.add(name, s, h, readOnly)
+		u.add(user)
 	}
 	if len(u.names) == 0 {
 		return nil, errors.New("no users: add a line that pickup passwd NAME prints")
@@ -71,33 +71,37 @@ func ParseHtpasswd(text []byte) (*Users, error) {
 // readOnlySuffix ends the line of a read-only user.
 const readOnlySuffix = ":read-only"
 
-func parseLine(line string) (name string, h hash, readOnly bool, err error) {
+func parseLine(line string) (*user, error) {
 	name, stored, ok := strings.Cut(line, ":")
 	if !ok {
-		return "", nil, false, errors.New("expected name:hash")
+		return nil, errors.New("expected name:hash")
 	}
-	stored, readOnly = strings.CutSuffix(stored, readOnlySuffix)
-	name, _, err = normalize(name, "-")
+	stored, readOnly := strings.CutSuffix(stored, readOnlySuffix)
+	name, _, err := normalize(name, "-")
 	if err != nil {
-		return "", nil, false, err
+		return nil, err
 	}
-	h, err = parseHash(stored)
+	h, err := parseHash(stored)
 	if err == nil {
-		return name, h, readOnly, nil
+		return newUser(name, line, h, readOnly), nil
 	}
 	prefix, _, more := strings.Cut(stored, ":")
 	if _, wrong := parseHash(prefix); more && wrong == nil {
 		err = errors.New("only this may follow the hash: " + readOnlySuffix)
 	}
-	return "", nil, false, err
+	return nil, err
 }
 
 // ReadOnly returns an htpasswd line that makes the user read-only.
 func ReadOnly(line string) string { return line + readOnlySuffix }
 
-func (u *Users) add(name, line string, h hash, readOnly bool) {
-	u.names = append(u.names, name)
-	u.byName[name] = &user{Account{name, readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
+func newUser(name, line string, h hash, readOnly bool) *user {
+	return &user{Account{name, readOnly, make(chan struct{})}, h, sha256.Sum256([]byte(line))}
+}
+
+func (u *Users) add(user *user) {
+	u.names = append(u.names, user.Name)
+	u.byName[user.Name] = user
 }
 
 // verify reports whether the credentials are right. verify also compares the password of an

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -328,8 +329,7 @@ type ChangesTopic struct {
 
 // AppendState implements Topic.
 func (t ChangesTopic) AppendState(b []byte, snap *database.Snapshot) ([]byte, error) {
-	b = rawjson.AppendQuote(append(b, `{"rev":`...), EventID(t.Run, snap.Rev()))
-	return append(b, '}'), nil
+	return fmt.Appendf(b, `{"rev":%q}`, EventID(t.Run, snap.Rev())), nil
 }
 
 // Events implements Topic.

@@ -93,24 +93,10 @@ func Open(dir, name string, private []string) (*os.File, os.FileInfo, error) {
 // copy of a private file (see package filestore), or into a private folder. Only the path
 // identifies a file that is being replaced.
 func isPrivatePath(real string, names []string) bool {
-	abs, err := filepath.Abs(real)
-	if err != nil {
-		return false
-	}
-	abs = strings.ToLower(abs) // case counts on some systems only
+	real = strings.ToLower(openfile.Real(real)) // case counts on some systems only
 	return slices.ContainsFunc(names, func(name string) bool {
-		private, err := filepath.EvalSymlinks(name)
-		if err != nil { // the file is missing at the moment
-			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
-			if err != nil {
-				return false
-			}
-			private = filepath.Join(dir, filepath.Base(name))
-		}
-		private, err = filepath.Abs(private)
-		rest, ok := strings.CutPrefix(abs, strings.ToLower(private))
-		return err == nil && ok &&
-			(rest == "" || rest[0] == filepath.Separator || strings.HasPrefix(rest, ".conflict-"))
+		rest, ok := strings.CutPrefix(real, strings.ToLower(openfile.Real(name)))
+		return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasPrefix(rest, ".conflict-"))
 	})
 }
 
