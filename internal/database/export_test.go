@@ -21,3 +21,11 @@ func LimitEdits(t *testing.T, size int) {
 	t.Cleanup(func() { maxEditsSize = was })
 	maxEditsSize = size
 }
+
+// LimitWritten lowers the number of bytes that a transaction may write, besides 16 times the size of
+// the database.
+func LimitWritten(t *testing.T, size int) {
+	was := maxWrittenBytes
+	t.Cleanup(func() { maxWrittenBytes = was })
+	maxWrittenBytes = size
+}

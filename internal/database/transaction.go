@@ -16,6 +16,10 @@ import (
 // maxFaults is roughly how many faults Do reports. More would not be read.
 const maxFaults = 100
 
+// maxWrittenBytes and 16 times the size of the database are how many bytes the operations of Do may
+// write: a short one may write a whole collection. Tests lower the limit.
+var maxWrittenBytes = 256 << 20
+
 // Do makes the operations in a JSON array, in their order. Each sees those before it:
 //
 //	{"op": "create", "collection": …, "record": …}
@@ -43,14 +47,15 @@ const maxFaults = 100
 // The error is a *FaultError whose pointers lead into the array, as in /0/record/title. Do tries
 // all operations; the error wraps the error of the first one that failed. These are, in
 // addition to the errors of Put and Delete, ErrNotFound, and ErrMismatch if a condition does
-// not hold or a new name is in use. Then the caller must drop tx. Unique values are checked
-// after the last operation.
+// not hold or a new name is in use. If the operations write too much at once, the error wraps
+// ErrTooLarge. Then the caller must drop tx. Unique values are checked after the last operation.
 func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, error) {
 	var written []*writtenValue
 	var all FaultError
 	var collisions []collision
 	tx.collides = func(c collision) { collisions = append(collisions, c) }
 	defer func() { tx.collides = nil }()
+	most := maxWrittenBytes + 16*tx.snap.size()
 	others := 0 // faults besides collisions
 	for v := range rawjson.Elements(operations) {
 		at := fmt.Sprintf("/%d", len(written))
@@ -74,6 +79,10 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 			all.addTaken(c.faults, c.translate)
 		}
 		written = append(written, w)
+		if tx.written > most {
+			const advice = "the operations write more than %d MiB: send them in several transactions"
+			return nil, &storage.AdviceError{Err: storage.ErrTooLarge, Advice: fmt.Sprintf(advice, most>>20)}
+		}
 	}
 	if others == 0 {
 		all = FaultError{}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -526,4 +527,29 @@ func transfer(t *testing.T, db *database.DB, rng *rand.Rand, times int, check fu
 		}
 	}
 	return nil
+}
+
+// TestTransactionWritesTooMuch renames a collection again and again. Each name is a copy of all
+// records that the transaction holds until it is durable.
+func TestTransactionWritesTooMuch(t *testing.T) {
+	database.LimitWritten(t, 1000)
+	db := openMem(t, `{"a":[{"id":1,"text":"`+strings.Repeat("x", 2000)+`"}]}`)
+	rename := func(times int) error {
+		names := []string{"a", "b"}
+		var operations []string
+		for i := range times {
+			operations = append(operations, fmt.Sprintf(`{"op":"rename","collection":"%s","to":"%s"}`, names[i%2], names[(i+1)%2]))
+		}
+		_, err := db.Update(t.Context(), func(tx *database.Tx) error {
+			_, err := tx.Do(jsontext.Value("["+strings.Join(operations, ",")+"]"), database.Create)
+			return err
+		})
+		return err
+	}
+	if err := rename(16); err != nil {
+		t.Error(err)
+	}
+	if err := rename(18); !errors.Is(err, storage.ErrTooLarge) {
+		t.Errorf("%v, and not that it is too large", err)
+	}
 }

@@ -22,6 +22,7 @@ type Tx struct {
 	snap    *Snapshot // the collections are shared with other snapshots unless in mine
 	mine    map[string]bool
 	changes []Change // in order, without Op
+	written int      // bytes of the values in changes, which Do limits
 
 	pending   []pending                       // what the end of the Tx checks
 	collides  func(collision)                 // see checkUnique; nil: values may not collide
@@ -89,6 +90,7 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 		ch.Before = old.Value
 	}
 	tx.changes = append(tx.changes, ch)
+	tx.written += len(value)
 	return r
 }
 
@@ -325,7 +327,9 @@ func (tx *Tx) put(c *collection, next string) {
 	c.ids.inherit(tx.snap.idsOf(c.name))
 	tx.mine[c.name] = true
 	tx.snap.with(c, next)
-	tx.changes = append(tx.changes, Change{Collection: c.name, After: c.appendJSON(nil), next: next})
+	after := c.appendJSON(nil)
+	tx.changes = append(tx.changes, Change{Collection: c.name, After: after, next: next})
+	tx.written += len(after)
 }
 
 // withName returns an object with another name for a field or, if to is "", without the field.

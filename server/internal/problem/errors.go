@@ -242,9 +242,6 @@ func ofCluster(err error) (p *Problem, cause error) {
 	switch {
 	case errors.Is(err, storage.ErrAway):
 		return Unavailable("The cluster does not answer. Nothing was changed."), nil
-	case errors.Is(err, storage.ErrTooLarge) && adviceOf(err) != "": // for one transaction of etcd
-		detail := strings.TrimSpace(adviceOf(err)) + " Nothing was changed."
-		return New(http.StatusRequestEntityTooLarge, detail), nil
 	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
 		return Unavailable("Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
 	}
@@ -276,6 +273,9 @@ func ofStore(err error, keeper string) (p *Problem, cause error) {
 			"It cannot be written until it is fixed." + adviceOf(err)), err
 	case errors.Is(err, storage.ErrNotFound): // removed since the path was looked up
 		return New(http.StatusNotFound, "The resource no longer exists."), nil
+	case errors.Is(err, storage.ErrTooLarge) && adviceOf(err) != "": // for one transaction
+		detail := strings.TrimSpace(adviceOf(err)) + " Nothing was changed."
+		return New(http.StatusRequestEntityTooLarge, detail), nil
 	case errors.Is(err, storage.ErrTooLarge):
 		detail := "The database would exceed its size limit. Nothing was changed."
 		return New(http.StatusRequestEntityTooLarge, detail), err
