@@ -41,7 +41,7 @@ func (s *Store) writeIntent(parts []*part) error {
 	if err != nil {
 		return err
 	}
-	return s.env.Sys.SyncDir(s.folder.Dir())
+	return s.folder.SyncDir()
 }
 
 // dropIntent removes the intent of a commit, durably. Changes of names reach the disk in order, so
@@ -51,7 +51,7 @@ func (s *Store) dropIntent() error {
 	err := s.env.Insist(context.Background(), func() error { return s.env.Sys.Remove(path) })
 	_, missing := s.env.Sys.Stat(path) // a read-only file system refuses to remove a missing file, too
 	if err == nil || errors.Is(missing, fs.ErrNotExist) {
-		err = s.env.Sys.SyncDir(s.folder.Dir())
+		err = s.folder.SyncDir()
 	}
 	s.incomplete = err != nil
 	if err != nil {

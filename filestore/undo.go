@@ -54,7 +54,11 @@ func (f *dataFile) undo(p *part) error {
 		f.setContent(p.base)
 	}
 	if absent && p.next == nil {
-		return f.undelete(p)
+		found, err := f.Undelete(*p.Old)
+		if found {
+			return err
+		}
+		return f.Write(p.base) // a start has removed the file for good
 	}
 	if absent || p.next == nil { // another program has removed or made the file
 		return nil
@@ -80,14 +84,4 @@ func (f *dataFile) undo(p *part) error {
 		f.loadEdit(old, f.LastSeen)
 	}
 	return nil
-}
-
-// undelete puts back a file removed by a commit. If a start has removed the file for good, undelete
-// creates a new file with the old content.
-func (f *dataFile) undelete(p *part) error {
-	found, err := f.Undelete(*p.Old)
-	if found {
-		return err
-	}
-	return f.Write(p.base)
 }

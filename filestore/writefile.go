@@ -50,5 +50,5 @@ func writeFile(sys disk.Calls, path string, text []byte, replace bool) error {
 		sys.Remove(draft)
 		return err
 	}
-	return sys.SyncDir(f.Dir())
+	return f.SyncDir()
 }

@@ -84,10 +84,10 @@ func (tx *Tx) apply(ch storage.Change) error {
 		tx.snap.with(c, ch.Next)
 		return nil
 	}
-	c, err := tx.array(ch.Collection)
-	if err != nil {
+	if _, err := tx.snap.array(ch.Collection); err != nil {
 		return err
 	}
+	c := tx.own(ch.Collection)
 	if ch.Value == nil {
 		c.remove(ch.ID)
 		return nil

@@ -68,17 +68,6 @@ func slotOf(key string) int {
 	return int(binary.BigEndian.Uint64([]byte(key[len(key)-8:])))
 }
 
-// recordsAt returns the records in slots, each record once and in the order of the collection.
-func (ix *index) recordsAt(slots []int) []*Record {
-	slices.Sort(slots)
-	slots = slices.Compact(slots)
-	found := make([]*Record, len(slots))
-	for i, slot := range slots {
-		found[i], _ = ix.records.At(slot)
-	}
-	return found
-}
-
 // newNames returns the numbers of records with each field.
 func newNames(v version) *index {
 	ix := &index{version: v, names: new(btree.Map[string, int])}
@@ -225,14 +214,36 @@ func (ix *index) valid() bool {
 // and in the order of the collection. If a key is long, find also returns records with other
 // texts that start alike. It reports false if there are more than most records.
 func (ix *index) find(keys []string, most int) (found []*Record, ok bool) {
-	var slots []int
-	for _, k := range keys {
+	ranges := make([][2]string, len(keys))
+	for i, k := range keys {
 		k = shortKey(k) + "\x00"
-		ix.keys.Ascend(k, func(key string, _ struct{}) bool {
-			if len(key) < len(k) || key[:len(k)] != k {
+		ranges[i] = [2]string{k, k}
+	}
+	return ix.inRanges(ranges, most)
+}
+
+// between returns the records of a selection by one field whose values are in a span, in the
+// order of the collection. It reports false if there are more than most records.
+func (ix *index) between(s *query.Span, most int) (found []*Record, ok bool) {
+	var ranges [len(s)][2]string
+	for i, ends := range s {
+		ranges[i] = [2]string{string(ends[0]), string(ends[1])}
+	}
+	return ix.inRanges(ranges[:], most)
+}
+
+// inRanges returns the records with keys in any of the ranges, each record once and in the order of
+// the collection. The ends of a range are the starts of keys, and included. It reports false if
+// there are more than most records.
+func (ix *index) inRanges(ranges [][2]string, most int) (found []*Record, ok bool) {
+	var slots []int
+	for _, ends := range ranges {
+		last := ends[1]
+		ix.keys.Ascend(ends[0], func(key string, _ struct{}) bool {
+			if key[:min(len(key), len(last))] > last {
 				return false
 			}
-			if len(key) == len(k)+8 { // otherwise k is only the start of a longer key
+			if ix.query != nil || len(key) == len(last)+8 { // otherwise last is only the start of a longer equality key
 				slots = append(slots, slotOf(key))
 			}
 			return len(slots) <= most
@@ -241,27 +252,13 @@ func (ix *index) find(keys []string, most int) (found []*Record, ok bool) {
 			return nil, false
 		}
 	}
-	return ix.recordsAt(slots), true
-}
-
-// between returns the records of a selection by one field whose values are in a span, in the
-// order of the collection. It reports false if there are more than most records.
-func (ix *index) between(s *query.Span, most int) (found []*Record, ok bool) {
-	var slots []int
-	for _, ends := range s {
-		last := string(ends[1])
-		ix.keys.Ascend(string(ends[0]), func(key string, _ struct{}) bool {
-			if key[:min(len(key), len(last))] > last {
-				return false
-			}
-			slots = append(slots, slotOf(key))
-			return len(slots) <= most
-		})
-		if len(slots) > most {
-			return nil, false
-		}
+	slices.Sort(slots)
+	slots = slices.Compact(slots)
+	found = make([]*Record, len(slots))
+	for i, slot := range slots {
+		found[i], _ = ix.records.At(slot)
 	}
-	return ix.recordsAt(slots), true
+	return found, true
 }
 
 // page returns the records of a selection from index from up to, but not including, index to.

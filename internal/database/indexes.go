@@ -291,11 +291,6 @@ func (x *indexes) occurs(name string) bool {
 	return ok
 }
 
-// memberNames returns the names of the fields of all records.
-func (x *indexes) memberNames() []string {
-	return x.names().Keys()
-}
-
 // names returns the number of records with each field.
 func (x *indexes) names() *btree.Map[string, int] {
 	x.mu.Lock()

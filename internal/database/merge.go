@@ -48,16 +48,12 @@ func (tx *Tx) copyFrom(to *Snapshot, changes []Change) (created map[string]bool)
 			if bytes.Equal(old, value) {
 				continue
 			}
-			c, err := tx.array(ch.Collection)
-			if err != nil {
-				panic(err) // it has that element
-			}
 			if ch.After != nil {
-				tx.set(c, ch.ID, value)
+				tx.set(ch.Collection, ch.ID, value)
 				created[ch.Collection] = created[ch.Collection] || ch.Before == nil
 				continue
 			}
-			tx.unset(c, ch.ID)
+			tx.unset(ch.Collection, ch.ID)
 		}
 	}
 	return created

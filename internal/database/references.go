@@ -26,18 +26,14 @@ func (tx *Tx) checkReferences() error {
 			continue
 		}
 		if w.gone {
-			if err := all.add(placed(tx.restricted(w.element), w.translate)); err != nil {
-				return err
-			}
+			all.add(placed(tx.restricted(w.element), w.translate))
 			continue
 		}
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
 				near := tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
 				fault := faultAt(storage.ErrInvalid, pointer, "%s%s", v.detail(), near)
-				if err := all.add(placed(fault, w.translate)); err != nil {
-					return err
-				}
+				all.add(placed(fault, w.translate))
 			}
 		}
 	}
@@ -139,10 +135,11 @@ func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 // wraps ErrRefers if a reference cannot be removed. If a reference restricts the deletion, the end
 // of the Tx returns that error.
 func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error) {
-	old, err := tx.remove(collection, id)
+	old, err := tx.snap.Get(collection, id)
 	if err != nil {
 		return nil, err
 	}
+	tx.unset(collection, id)
 	gone := []element{{collection, id}}
 	for _, child := range children {
 		if _, err := tx.snap.array(child); err != nil {
@@ -152,27 +149,11 @@ func (tx *Tx) Delete(collection, id string, children ...string) (*Record, error)
 			if storage.IsPositionKey(r.ID) {
 				continue // the record cannot be addressed
 			}
-			if _, err := tx.remove(child, r.ID); err != nil {
-				return nil, err
-			}
+			tx.unset(child, r.ID)
 			gone = append(gone, element{child, r.ID})
 		}
 	}
 	return old, tx.cascade(gone)
-}
-
-// remove deletes a record without looking at references.
-func (tx *Tx) remove(collection, id string) (*Record, error) {
-	old, err := tx.snap.Get(collection, id)
-	if err != nil {
-		return nil, err
-	}
-	c, err := tx.array(collection)
-	if err != nil {
-		return nil, err
-	}
-	tx.unset(c, id)
-	return old, nil
 }
 
 // cascade handles references to deleted records according to the schema, including references to
@@ -197,9 +178,7 @@ func (tx *Tx) cascade(gone []element) error {
 					}
 					continue
 				}
-				if _, err := tx.remove(child, r.ID); err != nil {
-					return err
-				}
+				tx.unset(child, r.ID)
 				gone = append(gone, element{child, r.ID})
 			}
 		}
@@ -250,11 +229,7 @@ func (tx *Tx) setNull(child string, ref schema.Reference, r *Record, id string) 
 		return faultAt(ErrRefers, "", "the %s of %s cannot become null: %s",
 			ref.Member, describe(child, r), faults[0].Detail)
 	}
-	c, err := tx.array(child)
-	if err != nil {
-		return err
-	}
-	tx.set(c, r.ID, value)
+	tx.set(child, r.ID, value)
 	return nil
 }
 

@@ -69,23 +69,22 @@ func (tx *Tx) Repeat(seed uint64, now time.Time) {
 	tx.time = now
 }
 
-// array returns the collection for writing.
-func (tx *Tx) array(name string) (*collection, error) {
-	c, err := tx.snap.array(name)
-	if err != nil || tx.mine[name] {
-		return c, err
+// own returns a collection, which must exist, for writing.
+func (tx *Tx) own(name string) *collection {
+	c := tx.snap.byName[name]
+	if !tx.mine[name] {
+		c = c.clone()
+		tx.mine[name] = true
+		tx.snap.with(c, "")
 	}
-	c = c.clone()
-	tx.mine[name] = true
-	tx.snap.with(c, "")
-	return c, nil
+	return c
 }
 
-// set sets a record to a value. The fields of the value must be in the order of the old value, see
+// set sets a record of a collection to a value. The fields of the value must be in the order of the old value, see
 // rawjson.Merge.
-func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
-	r, old := c.set(id, value)
-	ch := Change{Collection: c.name, ID: id, After: value}
+func (tx *Tx) set(collection, id string, value jsontext.Value) *Record {
+	r, old := tx.own(collection).set(id, value)
+	ch := Change{Collection: collection, ID: id, After: value}
 	if old != nil {
 		ch.Before = old.Value
 	}
@@ -94,9 +93,10 @@ func (tx *Tx) set(c *collection, id string, value jsontext.Value) *Record {
 	return r
 }
 
-// unset deletes the element with that key.
-func (tx *Tx) unset(c *collection, key string) {
-	tx.changes = append(tx.changes, Change{Collection: c.name, ID: key, Before: c.valueAt(key)})
+// unset deletes the element of a collection with that key.
+func (tx *Tx) unset(collection, key string) {
+	c := tx.own(collection)
+	tx.changes = append(tx.changes, Change{Collection: collection, ID: key, Before: c.valueAt(key)})
 	c.remove(key)
 }
 
@@ -206,11 +206,8 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 	if err := faultError(faults, taken, sent); err != nil {
 		return nil, err
 	}
-	if c, err = tx.array(collection); err != nil {
-		return nil, err
-	}
 	tx.refer(element{collection, id}, nil, sent)
-	return tx.set(c, id, value), nil
+	return tx.set(collection, id, value), nil
 }
 
 // withID returns the value of a new record of a collection with the id, and what is wrong with
@@ -270,21 +267,15 @@ func (tx *Tx) validateAndSet(
 		}
 		return &Record{Value: value}, nil
 	}
-	c, err := tx.snap.array(name)
-	if err != nil {
-		return nil, err
-	}
+	c := tx.snap.byName[name]
 	if err := faultError(faults, tx.checkUnique(c, value, old.ID, names, sent), sent); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(old.Value, value) {
 		return old, nil
 	}
-	if c, err = tx.array(name); err != nil {
-		return nil, err
-	}
 	tx.refer(element{name, old.ID}, old.Value, sent)
-	return tx.set(c, old.ID, value), nil
+	return tx.set(name, old.ID, value), nil
 }
 
 // stamp returns value, which replaces old, with the times of x-now. All stamps of a Tx have the

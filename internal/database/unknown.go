@@ -123,7 +123,7 @@ func (s *Snapshot) has(m *query.Matcher, collection string, n query.Named) bool 
 // knownNames returns the names of the fields that records of a collection or its schema have.
 func (s *Snapshot) knownNames(collection string) (known []string) {
 	if c, err := s.array(collection); err == nil {
-		known = c.indexes.memberNames()
+		known = c.indexes.names().Keys()
 	}
 	return append(known, s.schema.Member(collection).Known...)
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"pickup/internal/rawjson"
 )
@@ -18,7 +19,7 @@ func (q *Query) Selection() (s *Query, key string, ok bool) {
 			return nil, "", false
 		}
 		b = strconv.AppendBool(b, k.Descending)
-		b = appendCounted(b, rawjson.Pointer(k.Path...))
+		b = strconv.AppendQuote(b, rawjson.Pointer(k.Path...))
 	}
 	b, ok = q.appendFilter(append(b, ' '), &q.filter)
 	return s, string(b), ok
@@ -30,9 +31,9 @@ func (q *Query) appendFilter(b []byte, f *filter) (_ []byte, ok bool) {
 	b = strconv.AppendBool(b, f.not)
 	if t := f.term; t != nil {
 		b = strconv.AppendInt(b, int64(t.op), 10)
-		b = appendCounted(b, rawjson.Pointer(t.path...))
+		b = strconv.AppendQuote(b, rawjson.Pointer(t.path...))
 		for _, v := range t.values {
-			b = appendCounted(b, string(v.text))
+			b = strconv.AppendQuote(b, string(v.text))
 		}
 		return b, !q.EmbedsAt(t.path)
 	}
@@ -45,15 +46,7 @@ func (q *Query) appendFilter(b []byte, f *filter) (_ []byte, ok bool) {
 		parts[i] = string(text)
 	}
 	slices.Sort(parts)
-	b = strconv.AppendBool(b, f.any)
-	for _, text := range parts {
-		b = appendCounted(b, text)
-	}
-	return b, true
-}
-
-// appendCounted appends the length of a text and the text, so that the end is certain.
-func appendCounted(b []byte, text string) []byte {
-	b = strconv.AppendInt(append(b, ' '), int64(len(text)), 10)
-	return append(append(b, ' '), text...)
+	b = append(strconv.AppendBool(b, f.any), '(')
+	b = append(b, strings.Join(parts, "")...)
+	return append(b, ')'), true
 }

@@ -50,7 +50,7 @@ func (f *File) RenameToConflict(path, what string) bool {
 		f.Log.Error("cannot rename an edit of "+f.Path+" to a conflict copy", "file", path, "cause", disk.Cause(err))
 		return false
 	}
-	f.Sys.SyncDir(f.Dir())
+	f.SyncDir()
 	f.Warn(what+" is kept as %s", f.Path, filepath.Base(to))
 	return true
 }

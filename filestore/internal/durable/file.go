@@ -81,6 +81,9 @@ func (f *File) Warn(format string, args ...any) {
 // Dir returns the directory of the file.
 func (f *File) Dir() string { return filepath.Dir(f.Real) }
 
+// SyncDir makes the names in the directory of the file durable.
+func (f *File) SyncDir() error { return f.Sys.SyncDir(f.Dir()) }
+
 // DotFile returns the path of a dot file next to the file.
 func (f *File) DotFile(suffix string) string {
 	return filepath.Join(f.Dir(), "."+filepath.Base(f.Real)+suffix)

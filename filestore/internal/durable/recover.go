@@ -49,7 +49,7 @@ func (f *File) recover() error {
 		return nil
 	}
 	f.Clean(true)
-	return f.Refuse(f.Sys.SyncDir(f.Dir()))
+	return f.Refuse(f.SyncDir())
 }
 
 // parseName parses what follows ".db.json." in the name of a dot file: "tmp-OLD-NEW", perhaps
@@ -92,7 +92,7 @@ func (f *File) recoverDraft(path string, was, is checksum.Sum) {
 	if realErr == nil && real.Sum == is && f.valid(data) == nil && f.Sys.Exchange(path, f.Real) == nil {
 		// The swap displaced an edit, and the crash came before the edit was put
 		// back. What replaced the edit was never acknowledged.
-		f.Sys.SyncDir(f.Dir())
+		f.SyncDir()
 		f.Sys.Remove(path)
 		f.Warn("%s: an edit that was saved at the moment of a crash has been put back", f.Path)
 		return
@@ -137,5 +137,5 @@ func (f *File) recoverAside(path string, sum checksum.Sum) error {
 			storage.ErrReadOnly, f.Path, path, disk.Cause(err))
 	}
 	f.Warn("%s has been put back: a write was interrupted between two steps", f.Path)
-	return f.Refuse(f.Sys.SyncDir(f.Dir()))
+	return f.Refuse(f.SyncDir())
 }

@@ -117,7 +117,7 @@ func (f *File) putBack(d *draft) {
 		f.RenameToConflict(d.path, saved+" and overwritten by the next")
 	}
 	d.path = ""
-	f.Sys.SyncDir(f.Dir()) // before any answer; recovery deals with a failure
+	f.SyncDir() // before any answer; recovery deals with a failure
 }
 
 // moveAside moves the file aside, gives the name to d, and returns the path of the old file.
@@ -156,7 +156,7 @@ func (f *File) setAside(prefix string) (path string, err error) {
 	}
 	if !f.isExpected(path) {
 		f.restore(path)
-		f.Sys.SyncDir(f.Dir()) // before any answer; recovery deals with a failure
+		f.SyncDir() // before any answer; recovery deals with a failure
 		return "", ErrMovedOn
 	}
 	return path, nil
@@ -342,7 +342,7 @@ func (f *File) installed(d *draft) error {
 	if f.SyncLater {
 		return nil
 	}
-	err := f.Sys.SyncDir(f.Dir())
+	err := f.SyncDir()
 	f.Unsynced = err != nil
 	if err != nil {
 		return fmt.Errorf("%w: %s is replaced, and the disk failed to confirm it: %w",
