@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
+import pickup from "pickup/vite";
 import { defineConfig } from "vite";
 
 export default defineConfig({
-  plugins: [react()],
-  server: { proxy: { "/api": "http://localhost:3000" } },
+  plugins: [react(), pickup({ file: "db.json", prefix: "/api", types: "src/db.d.ts" })],
 });

@@ -2,12 +2,14 @@ package page
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -224,6 +226,144 @@ func TestViteExample(t *testing.T) {
 	}
 	if once, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.loadedOnce`)); err != nil || !once {
 		t.Errorf("the page was loaded again: %v", err)
+	}
+}
+
+// TestVitePlugin starts Vite with the plugin of the npm package in a copy of examples/vite:
+// it serves the file through Vite, keeps the types in a file, follows a restart of Vite,
+// and ends with it, also when Vite is killed. So does a preview.
+func TestVitePlugin(t *testing.T) {
+	t.Parallel()
+	const example = "../../../examples/vite/"
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "vite.config.js", "index.html", "db.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), servertest.Read(t, example+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules, err := filepath.Abs(example + "node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(modules, dir+"/node_modules"), os.Mkdir(dir+"/dist", 0o755)); err != nil {
+		t.Fatal(err)
+	}
+
+	v := startVite(t, dir, "dev")
+	v.waitForTasks(1, "Oil the bike")
+	types := filepath.Join(dir, "src/db.d.ts")
+	hasType := func(want string) bool {
+		text, err := os.ReadFile(types)
+		return err == nil && strings.Contains(string(text), want)
+	}
+	if !servertest.Eventually(func() bool { return hasType("export type Task = {") }) {
+		t.Fatalf("there are no types\n%s", v.text())
+	}
+	replaceInFile(t, filepath.Join(dir, "db.json"), "Oil the bike", `Oil the bike", "due": "today`)
+	if !servertest.Eventually(func() bool { return hasType(`"due"?: string`) }) {
+		t.Errorf("the types do not follow the data\n%s", servertest.Read(t, types))
+	}
+
+	first := v.server(1)
+	replaceInFile(t, filepath.Join(dir, "vite.config.js"), "defineConfig({", "defineConfig({ clearScreen: false,")
+	v.waitForTasks(2, "today")
+	if servertest.IsAlive(first) {
+		t.Error("the server of before the restart still runs")
+	}
+	v.end(2, syscall.SIGKILL)
+	v = startVite(t, dir, "preview")
+	v.waitForTasks(1, "today")
+	v.end(1, syscall.SIGTERM)
+}
+
+// A vite is a running Vite.
+type vite struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	log string
+}
+
+func startVite(t *testing.T, dir, command string) *vite {
+	t.Helper()
+	v := &vite{t: t, log: filepath.Join(t.TempDir(), "log")}
+	log, err := os.Create(v.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	v.cmd = exec.Command("node", "node_modules/vite/bin/vite.js", command, "--port", servertest.FreePort(t), "--host", "127.0.0.1")
+	v.cmd.Dir = dir
+	v.cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	v.cmd.Stdout = log
+	v.cmd.Stderr = log
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.cmd.Process.Kill() })
+	return v
+}
+
+func (v *vite) text() string { return string(servertest.Read(v.t, v.log)) }
+
+var (
+	viteLine   = regexp.MustCompile(`Local: +(http\S+)/`)
+	pickupLine = regexp.MustCompile(`pickup: +(http\S+)/api, `)
+)
+
+// server waits for the nth start of pickup and returns its address.
+func (v *vite) server(n int) string {
+	v.t.Helper()
+	var found [][]string
+	if !servertest.Eventually(func() bool {
+		found = pickupLine.FindAllStringSubmatch(v.text(), -1)
+		return len(found) >= n
+	}) {
+		v.t.Fatalf("pickup was not started %d times (make setup installs Vite)\n%s", n, v.text())
+	}
+	return found[n-1][1]
+}
+
+// waitForTasks waits until the tasks, as Vite passes them on from the nth server, have a
+// text.
+func (v *vite) waitForTasks(n int, want string) {
+	v.t.Helper()
+	v.server(n)
+	address := viteLine.FindStringSubmatch(v.text())
+	if address == nil {
+		v.t.Fatalf("Vite does not show its address\n%s", v.text())
+	}
+	got := ""
+	if !servertest.Eventually(func() bool {
+		var err error
+		_, got, err = servertest.Ask(http.MethodGet, address[1]+"/api/tasks", "")
+		return err == nil && strings.Contains(got, want)
+	}) {
+		v.t.Fatalf("the tasks are %q, without %s\n%s", got, want, v.text())
+	}
+}
+
+// end ends Vite with a signal. The nth server must end, too.
+func (v *vite) end(n int, signal syscall.Signal) {
+	v.t.Helper()
+	url := v.server(n)
+	if err := v.cmd.Process.Signal(signal); err != nil {
+		v.t.Fatal(err)
+	}
+	v.cmd.Wait()
+	if !servertest.Eventually(func() bool { return !servertest.IsAlive(url) }) {
+		v.t.Errorf("pickup outlives Vite after %v", signal)
+	}
+}
+
+// TestVitestExample runs the tests of examples/vitest, which start a server of their own.
+func TestVitestExample(t *testing.T) {
+	t.Parallel()
+	run := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run")
+	run.Dir = "../../../examples/vitest"
+	run.Env = append(os.Environ(), "NO_COLOR=1")
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "6 passed") {
+		t.Errorf("%v (make setup installs Vitest)\n%s", err, out)
 	}
 }
 

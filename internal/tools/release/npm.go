@@ -76,6 +76,7 @@ type manifest struct {
 	Homepage             string            `json:"homepage"`
 	License              string            `json:"license"`
 	Bin                  map[string]string `json:"bin,omitempty"`
+	Exports              json.RawMessage   `json:"exports,omitempty"`
 	Engines              map[string]string `json:"engines,omitempty"`
 	OS                   []string          `json:"os,omitempty"`
 	CPU                  []string          `json:"cpu,omitempty"`
@@ -84,6 +85,10 @@ type manifest struct {
 	PublishConfig        map[string]string `json:"publishConfig"` // packages with a scope are private by default
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
 }
+
+// npmSource has the files of the package with the command, with a package.json without
+// what a release adds.
+const npmSource = "packaging/npm"
 
 // npmNames are the names of systems and processors in Node.js.
 var npmNames = map[string]string{"windows": "win32", "amd64": "x64"}
@@ -104,15 +109,15 @@ func (r *release) npmPackages(dir string, programs []program) ([]string, error) 
 		public["tag"] = "next" // or npm does not publish a pre-release
 	}
 	repository := map[string]string{"type": "git", "url": "git+" + r.url + ".git"}
-	main := manifest{
-		Name: "@" + r.owner + "/pickup", Version: r.version, License: "MIT", Homepage: r.url, Repository: repository,
-		Description:          "Serves a JSON file as a REST API and writes every change back into it",
-		Keywords:             []string{"json", "rest", "api", "mock", "server", "json-server", "database"},
-		Bin:                  map[string]string{"pickup": "bin/pickup.js"},
-		PublishConfig:        public,
-		Engines:              map[string]string{"node": ">=18"},
-		OptionalDependencies: make(map[string]string),
+	var main manifest
+	if err := readJSON(filepath.Join(r.root, npmSource, "package.json"), &main); err != nil {
+		return nil, err
 	}
+	main.Name, main.Version, main.License, main.Homepage = "@"+r.owner+"/pickup", r.version, "MIT", r.url
+	main.Bin = map[string]string{"pickup": "bin/pickup.js"}
+	main.Repository = repository
+	main.PublishConfig = public
+	main.OptionalDependencies = make(map[string]string)
 	licenses := []entry{{name: "LICENSE", from: "LICENSE"}, {name: "THIRD_PARTY_NOTICES", from: "build/THIRD_PARTY_NOTICES"}}
 	pack := func(suffix string, m manifest, t time.Time, entries ...entry) (string, error) {
 		path := filepath.Join(dir, fmt.Sprintf("%s-pickup%s-%s.tgz", r.owner, suffix, r.version)) // as npm pack names it
@@ -139,7 +144,23 @@ func (r *release) npmPackages(dir string, programs []program) ([]string, error) 
 		}
 		paths = append(paths, path)
 	}
-	path, err := pack("", main, built, entry{name: "bin/pickup.js", from: "packaging/npm/pickup.js", mode: 0o755}, entry{name: "README.md", from: "build/packaging/npm/README.md"})
+	entries := []entry{
+		{name: "bin/pickup.js", from: npmSource + "/bin/pickup.js", mode: 0o755},
+		{name: "README.md", from: "build/packaging/npm/README.md"},
+	}
+	modules, err := filepath.Glob(filepath.Join(r.root, npmSource, "*.*mts"))
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := filepath.Glob(filepath.Join(r.root, npmSource, "*.mjs"))
+	if err != nil {
+		return nil, err
+	}
+	for _, module := range append(modules, scripts...) {
+		name := filepath.Base(module)
+		entries = append(entries, entry{name: name, from: npmSource + "/" + name})
+	}
+	path, err := pack("", main, built, entries...)
 	return append(paths, path), err
 }
 

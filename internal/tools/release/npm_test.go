@@ -60,6 +60,45 @@ func registry(t *testing.T, dir string) string {
 	return base
 }
 
+// TestNpmModules uses the modules of an installed package with their types: a server, a
+// session of it, and the plugin.
+func TestNpmModules(t *testing.T) {
+	dir := t.TempDir()
+	packed := func(suffix string) string {
+		return filepath.Join(dist(t), "someone-pickup"+suffix+"-"+testVersion+".tgz")
+	}
+	platform := "-" + npmName(runtime.GOOS) + "-" + npmName(runtime.GOARCH)
+	output(t, dir, nil, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", packed(""), packed(platform))
+	write(t, filepath.Join(dir, "db.json"), []byte(`{"posts": [{"id": "1", "title": "Hello"}]}`), 0o644)
+	const script = `import { session, start } from "@someone/pickup/test";
+import pickup from "@someone/pickup/vite";
+const server = await start({ prefix: "/api" });
+const db = await session();
+const waits = await db.hold("one", { path: "/posts/1" });
+const answer = fetch(db.url + "/posts/1", { method: "DELETE" });
+const released: number = await db.release("one");
+await answer;
+const [change] = await db.changes();
+await db.end();
+const url: string = server.url;
+await server.stop();
+const gone = await fetch(url).then(() => false, () => true);
+console.log(pickup({ types: "db.d.ts" }).name, waits.hits, released, change.op, change.collection, gone);
+`
+	write(t, filepath.Join(dir, "use.mts"), []byte(script), 0o644)
+	tsc, err := filepath.Abs("../../../server/page/node_modules/typescript/bin/tsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	output(t, dir, nil, "node", tsc, "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "--strict", "use.mts")
+	if got := output(t, dir, nil, "node", "use.mjs"); got != "pickup 0 1 deleted posts true\n" {
+		t.Errorf("the script prints %q", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "db.json")); err != nil || !strings.Contains(string(text), "Hello") {
+		t.Errorf("the file has %s (%v)", text, err)
+	}
+}
+
 // TestNpmInstall installs the packages from a registry and from files, and runs the
 // command that they have.
 func TestNpmInstall(t *testing.T) {

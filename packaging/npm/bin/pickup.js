@@ -5,7 +5,7 @@
 
 const { spawn } = require('node:child_process')
 const { constants } = require('node:os')
-const { name, version, optionalDependencies } = require('../package.json')
+const { name, version, private: clone, optionalDependencies } = require('../package.json')
 
 const windows = process.platform === 'win32'
 const platform = `${name}-${process.platform}-${process.arch}`
@@ -31,6 +31,9 @@ if (process.env.npm_command) {
     child.kill('SIGTERM')
   }, 500)
 }
+// The modules of this package start the command with a channel, which closes when their
+// process ends.
+if (process.channel) process.on('disconnect', () => child.kill('SIGTERM'))
 child.on('error', (error) => fail(`start ${program}: ${error.message}`))
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code)
@@ -41,6 +44,7 @@ child.on('exit', (code, signal) => {
 })
 
 function locate() {
+  if (clone) return 'pickup' // a clone of the repository has no program here
   try {
     return require.resolve(`${platform}/bin/pickup${windows ? '.exe' : ''}`)
   } catch {
