@@ -24,13 +24,12 @@ func (s *server) fail(c *gin.Context, err error) {
 		if isHealthCheck(c) { // the log already has the state that the probe reports
 			level = slog.LevelDebug
 		}
-		attrs := append([]slog.Attr{
-			slog.String("id", requestIDOf(c)),
-			slog.String("method", httpx.Clip(c.Request.Method)),
-			slog.String("path", httpx.Clip(sentURL(c.Request).Path)),
-			slog.Any("error", cause),
-		}, httpx.TraceAttrs(c.Request)...)
-		s.Log.LogAttrs(c.Request.Context(), level, "request failed", attrs...)
+		s.Log.Log(c.Request.Context(), level, "request failed",
+			"id", requestIDOf(c),
+			"method", httpx.Clip(c.Request.Method),
+			"path", httpx.Clip(sentURL(c.Request).Path),
+			"error", cause,
+			slog.GroupAttrs("", httpx.TraceAttrs(c.Request)...))
 	}
 	h := c.Writer.Header()
 	for name, values := range p.Header {

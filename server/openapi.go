@@ -29,7 +29,7 @@ func (req *request) openAPI() error {
 
 // sendDescription sends a description of the current database.
 func (req *request) sendDescription(contentType string, text func() []byte) error {
-	return req.respond(response{media: contentType}, func(b []byte) ([]byte, error) { return append(b, text()...), nil })
+	return req.sendText(response{media: contentType}, func(b []byte) []byte { return append(b, text()...) })
 }
 
 // inferSchema serves GET /_/schema.json: the schema inferred from the data, as by pickup schema.

@@ -167,5 +167,5 @@ func (req *request) readDatabase() error {
 	if len(req.parameters) > 0 {
 		return onlyStream(req.parameters[0].Name)
 	}
-	return req.respond(response{tag: req.listTag(req.snap, "")}, func(b []byte) ([]byte, error) { return req.snap.AppendJSON(b), nil })
+	return req.sendText(response{tag: req.listTag(req.snap, "")}, req.snap.AppendJSON)
 }

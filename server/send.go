@@ -116,11 +116,14 @@ func (req *request) setCacheHeaders(tag string) {
 	req.setTag(tag)
 }
 
+// sendText is respond for a body that can always be built.
+func (req *request) sendText(r response, appendText func(b []byte) []byte) error {
+	return req.respond(r, func(b []byte) ([]byte, error) { return appendText(b), nil })
+}
+
 // sendValue sends a value as JSON, or 304 if the client has the value.
 func (req *request) sendValue(v any) error {
-	return req.respond(response{}, func(b []byte) ([]byte, error) {
-		return append(b, httpx.Marshal(v)...), nil
-	})
+	return req.sendText(response{}, func(b []byte) []byte { return append(b, httpx.Marshal(v)...) })
 }
 
 // sendNow sends a value as JSON, and forbids caching.

@@ -21,7 +21,7 @@ func (req *request) ownStubs() *simulate.Stubs {
 
 // listStubs serves GET /_/simulate: the rules that were set at run time.
 func (req *request) listStubs() error {
-	return req.respond(response{}, func(b []byte) ([]byte, error) { return req.ownStubs().AppendJSON(b), nil })
+	return req.sendText(response{}, req.ownStubs().AppendJSON)
 }
 
 // setStubs serves PUT /_/simulate: the body replaces all rules.

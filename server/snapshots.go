@@ -48,14 +48,15 @@ func (req *request) readSnapshot() error {
 		return noSnapshot(req.Param("name"))
 	}
 	req.setRevision(s.Snapshot)
-	return req.respond(response{tag: req.listTag(s.Snapshot, "")}, func(b []byte) ([]byte, error) { return s.AppendJSON(b), nil })
+	return req.sendText(response{tag: req.listTag(s.Snapshot, "")}, s.AppendJSON)
 }
 
 // keepSnapshot serves PUT /_/snapshots/NAME.
 func (req *request) keepSnapshot() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) || name == baselineName || name == "now" {
-		return problem.BadRequest("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; the names baseline and now are reserved")
+		return problem.BadRequest("a snapshot name is 1 to 64 characters: letters, digits, dot, underscore or hyphen; " +
+			"the names baseline and now are reserved")
 	}
 	if req.Request.ContentLength != 0 {
 		return problem.BadRequest("PUT saves the current database and takes no body")

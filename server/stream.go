@@ -109,15 +109,11 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 			return req.endStream()
 		}
 	}
-	key := fmt.Sprintf("%q %q", []string{req.FullPath(), req.name, req.id, req.child}, req.parameters)
-	if changes, ok := t.(live.ChangesTopic); ok {
-		key = fmt.Sprint(changes) // the topic is the same for every _since
-	}
 	var ended <-chan struct{}
 	if req.session != nil {
 		ended = req.session.ended
 	}
-	subscription := req.streams.Join(req.db, t, key, sentURL(req.Request).Path, ended)
+	subscription := req.streams.Join(req.db, t, req.groupOf(t), sentURL(req.Request).Path, ended)
 	if subscription == nil {
 		return problem.Unavailable("The server has as many streams as --max-streams allows. Try again.")
 	}
@@ -155,6 +151,14 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 		*req.Request.Context().Value(streamKey{}).(**stream) = s
 	}
 	return nil
+}
+
+// groupOf returns the key of the streams that share the events of a topic.
+func (req *request) groupOf(t live.Topic) string {
+	if changes, ok := t.(live.ChangesTopic); ok {
+		return fmt.Sprint(changes) // the topic is the same for every _since
+	}
+	return fmt.Sprintf("%q %q", []string{req.FullPath(), req.name, req.id, req.child}, req.parameters)
 }
 
 // endStream sends a stream that ends at once. A browser reconnects after the end of a stream, but
