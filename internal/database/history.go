@@ -22,6 +22,7 @@ type history struct {
 	from      storage.Rev   // guarded by mu; the state before revisions[0]
 	last      storage.Rev   // guarded by mu; the state after the latest revision
 	size      int           // guarded by mu; the size of all revisions
+	maps      int           // guarded by mu; the maps of all revisions
 	replaced  int           // guarded by mu; bytes of all values that were replaced since the start
 	bare      int           // guarded by mu; the number of revisions without indexes
 	err       error         // guarded by mu; why the store cannot be read
@@ -41,16 +42,18 @@ func (h *history) publish(revisions ...*Revision) {
 	for _, r := range revisions {
 		h.revisions = append(h.revisions, r)
 		h.size += r.size
+		h.maps += r.maps
 		h.replaced += r.size
 		h.last = r.Rev
 	}
-	for len(h.revisions) > maxRevisions || h.size > maxHistory {
+	for len(h.revisions) > maxRevisions || h.size > maxHistory || h.maps > maxMaps && len(h.revisions) > 1 {
 		first := h.revisions[0]
 		h.size -= first.size
 		if first.Counts != nil && first.size > 0 {
 			first.size = 0 // no older revision retains the values
 			continue
 		}
+		h.maps -= first.maps
 		h.from = first.Rev
 		h.revisions[0] = nil // the array outlives the slice
 		h.revisions = h.revisions[1:]

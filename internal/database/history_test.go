@@ -644,3 +644,37 @@ func TestPastNames(t *testing.T) {
 		t.Error("large: known")
 	}
 }
+
+// TestHistoryOfEdits edits a value of a file again and again. Each edit replaces the collection, so
+// the history retains fewer edits than it would retain writes.
+func TestHistoryOfEdits(t *testing.T) {
+	was := maxMaps
+	t.Cleanup(func() { maxMaps = was })
+	maxMaps = 100_000
+	var rest strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&rest, `,{"id":%d}`, i+1)
+	}
+	contents := func(i int) jsontext.Value { return fmt.Appendf(nil, `{"c":[{"id":0,"n":%d}%s]}`, i, rest.String()) }
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.NewMemStore(contents(0))
+		db, err := Open(t.Context(), store, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go db.Follow(t.Context())
+		for i := range 50 {
+			store.Edit(contents(i + 1))
+			synctest.Wait()
+		}
+		if n := len(db.History()); n < 5 || n > 20 {
+			t.Errorf("%d edits of 6 KB are retained, of at most 100 KB", n)
+		}
+		maxMaps = 0
+		store.Edit(contents(100))
+		synctest.Wait()
+		if n := len(db.History()); n != 1 {
+			t.Errorf("%d edits are retained, and not the latest", n)
+		}
+	})
+}

@@ -39,6 +39,7 @@ type Revision struct {
 	Counts map[string]int
 
 	size int // bytes of values that only Before has
+	maps int // bytes of collections, apart from values, that only Before has, about
 }
 
 // changedValues reports whether values differ.
@@ -64,12 +65,24 @@ const (
 	maxEditSize    = 1 << 20  // bytes of values
 )
 
+// maxMaps is how many bytes of replaced collections the history retains, apart from values. Tests
+// lower the limit.
+var maxMaps = 256 << 20
+
 // A difference collects the changes between two snapshots. Equal values usually share
 // memory, which makes bytes.Equal fast.
 type difference struct {
 	changes []Change
 	values  int // bytes of the values in changes
 	lost    int // bytes of values that only the older snapshot has
+	maps    int // see Revision
+}
+
+// replaced notes that a collection, which may be nil, shares nothing with a later state.
+func (d *difference) replaced(old *collection) {
+	if old.isArray() {
+		d.maps += 64 * old.records.Len() // as measured
+	}
 }
 
 // difference returns the difference from s to the state to. It skips shared memory.
@@ -111,7 +124,7 @@ func (d *difference) append(ch Change, existed, exists bool) {
 // revision returns the revision from before to after. A revision beyond the limits has counts and
 // no changes. If the store was loaded as a whole, the limits are lower.
 func (d *difference) revision(before, after *Snapshot, loaded bool) *Revision {
-	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost}
+	r := &Revision{Rev: after.rev, Before: before, After: after, Changes: d.changes, size: d.lost, maps: d.maps}
 	large := d.lost > maxHistory || loaded && d.values > maxEditSize
 	if !large && !loaded {
 		return r
@@ -146,6 +159,7 @@ func (d *difference) member(old, now *collection) (same bool) {
 		ch.Before = old.value
 		ch.was = old
 		d.lost += old.size
+		d.replaced(old)
 	}
 	if now != nil {
 		ch.Collection = now.name
@@ -159,6 +173,9 @@ func (d *difference) member(old, now *collection) (same bool) {
 // records is member for two arrays. Records that have moved come last.
 func (d *difference) records(old, now *collection) (same bool) {
 	same = true
+	if old.indexes.lineage != now.indexes.lineage {
+		d.replaced(old)
+	}
 	var elsewhere []*Record // of now
 	old.records.Differing(now.records, func(a, b *Record) {
 		switch {
