@@ -266,10 +266,10 @@ func (d *bodyDecoder) startElement(kind jsontext.Kind, depth int) {
 // type that ends in +json (RFC 6839), or missing.
 func checkMedia(r *http.Request) error {
 	header, accept := "Accept", "application/json"
-	switch {
-	case r.Method == http.MethodPatch:
+	switch r.Method {
+	case http.MethodPatch:
 		header, accept = "Accept-Patch", acceptPatch
-	case r.Method == methodQuery:
+	case methodQuery:
 		header, accept = "Accept-Query", acceptQuery
 	}
 	refuse := func(detail string) error {

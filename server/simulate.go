@@ -88,42 +88,44 @@ func (s *server) stubsOf(name string) (*simulate.Stubs, *session) {
 func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 	if e.Delay != nil && e.Delay.Max > 0 {
 		delay := e.Delay.Pick(s.Simulate.Dice)
-		s.note(c, "delay", "delay", strconv.FormatInt(delay.Milliseconds(), 10))
+		s.note(c, "delay", "delay="+strconv.FormatInt(delay.Milliseconds(), 10))
 		if err := s.wait(c, delay, nil, h.session); err != nil {
 			s.fail(c, err)
 			return
 		}
 	}
 	if e.Hold != "" {
-		s.note(c, "hold", "hold", e.Hold)
+		s.note(c, "hold", "hold="+e.Hold)
 		if err := s.hold(c, e.Hold, h); err != nil {
 			s.fail(c, err)
 			return
 		}
 	}
-	switch {
-	case e.Code != 0:
-		s.note(c, "code", "code", strconv.Itoa(e.Code))
+	if e.Code != 0 {
+		s.note(c, "code", "code="+strconv.Itoa(e.Code))
 		s.sendSimulated(c, e.Outcome)
-	case e.Fault != "":
-		s.note(c, string(e.Fault), "fault", string(e.Fault))
-		if e.Fault == simulate.LostAnswer {
-			answer := c.Writer
-			c.Writer = &truncatingWriter{ResponseWriter: answer}
-			c.Next()
-			c.Writer = answer
-		}
-		if e.Fault == simulate.EmptyResponse {
-			readAhead(c.Request) // the system resets a connection that is closed with unread data
-		}
-		cut(c, e.Fault != simulate.EmptyResponse)
+		return
 	}
+	if e.Fault == "" {
+		return
+	}
+	s.note(c, string(e.Fault), "fault="+string(e.Fault))
+	if e.Fault == simulate.LostAnswer {
+		answer := c.Writer
+		c.Writer = &truncatingWriter{ResponseWriter: answer}
+		c.Next()
+		c.Writer = answer
+	}
+	if e.Fault == simulate.EmptyResponse {
+		readAhead(c.Request) // the system resets a connection that is closed with unread data
+	}
+	cut(c, e.Fault != simulate.EmptyResponse)
 }
 
-// note adds what is simulated to the headers of the answer and to the metrics.
-func (s *server) note(c *gin.Context, kind, name, value string) {
+// note adds a simulation to the headers of the answer and to the metrics.
+func (s *server) note(c *gin.Context, kind, simulation string) {
 	header := c.Writer.Header()
-	list := append(header[simulatedHeader], name+"="+value)
+	list := append(header[simulatedHeader], simulation)
 	header.Set(simulatedHeader, strings.Join(list, ", "))
 	header.Set("Cache-Control", "no-store")
 	s.metrics.simulated.WithLabelValues(kind).Inc()

@@ -99,7 +99,6 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 			return req.missing(req.snap)
 		}
 		req.setStreamHeaders()
-		req.Status(http.StatusOK)
 		return nil
 	}
 	if req.db.Shared() && start.run == req.db.Run() {
@@ -132,7 +131,6 @@ func (req *request) stream(t live.Topic, start resumePoint) error {
 		return err
 	}
 	req.setStreamHeaders()
-	req.Status(http.StatusOK)
 	s := &stream{
 		server:       req.server,
 		subscription: subscription,
@@ -242,7 +240,9 @@ func (req *request) firstEvents(s *live.Subscription, t live.Topic, start resume
 	return first, err
 }
 
+// setStreamHeaders sets the status and the headers of a stream.
 func (req *request) setStreamHeaders() {
+	req.Status(http.StatusOK)
 	h := req.Writer.Header()
 	h["Vary"] = vary // before the others: a map with eight entries grows even if an entry is replaced
 	h.Set("Content-Type", httpx.StreamType)

@@ -137,19 +137,11 @@ func query(s Service, in queryInput) (string, error) {
 			q.Set(name, value)
 		}
 	}
-	path := "/" + url.PathEscape(in.Collection)
-	if in.ID != "" {
-		path += "/" + url.PathEscape(string(in.ID))
-	} else if len(in.Path) > 0 && !isObject {
-		return "", errors.New("path leads on from a record: id is missing")
-	}
-	if slices.Contains(in.Path, "") {
-		return "", errors.New("path has an empty name, which has no address")
-	}
-	for _, name := range in.Path {
-		path += "/" + url.PathEscape(name)
-	}
 	isList := in.ID == "" && !isObject
+	path, err := in.address(isList)
+	if err != nil {
+		return "", err
+	}
 	if isList {
 		q.Set("_start", strconv.Itoa(in.Start))
 		q.Set("_limit", strconv.Itoa(most))
@@ -174,6 +166,25 @@ func query(s Service, in queryInput) (string, error) {
 		head += fmt.Sprintf("; the next ones start at start=%d", next)
 	}
 	return head + "\n" + lines, nil
+}
+
+// address returns the path of the URL of a query.
+func (in queryInput) address(isList bool) (string, error) {
+	if len(in.Path) > 0 && isList {
+		return "", errors.New("path leads on from a record: id is missing")
+	}
+	if slices.Contains(in.Path, "") {
+		return "", errors.New("path has an empty name, which has no address")
+	}
+	names := []string{in.Collection}
+	if in.ID != "" {
+		names = append(names, string(in.ID))
+	}
+	path := ""
+	for _, name := range append(names, in.Path...) {
+		path += "/" + url.PathEscape(name)
+	}
+	return path, nil
 }
 
 // limit returns the number of records for an agent that asks for n; 0: the usual number.

@@ -87,7 +87,9 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.from, out.until, out.rev = 0, r.Rev-1, r.Rev
+		out.from = 0
+		out.until = r.Rev - 1
+		out.rev = r.Rev
 		break // the reset replaces all earlier events
 	}
 	for i := start; i < len(revisions); {

@@ -239,10 +239,10 @@ func ofCluster(err error) (p *Problem, cause error) {
 		return Unavailable("The cluster has not answered since " + away.Since.UTC().Format(time.RFC3339) +
 			". Reads return the state of that time. Nothing was changed."), nil
 	}
-	switch {
-	case errors.Is(err, storage.ErrAway):
+	if errors.Is(err, storage.ErrAway) {
 		return Unavailable("The cluster does not answer. Nothing was changed."), nil
-	case errors.Is(err, storage.ErrBusy), errors.Is(err, storage.ErrConflict):
+	}
+	if errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrConflict) {
 		return Unavailable("Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
 	}
 	return nil, nil
