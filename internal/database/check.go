@@ -22,14 +22,18 @@ type Violation struct {
 	Record     *Record // the element, or nil
 }
 
+// An Exception reports whether to leave out a violation: at a pointer into an element of a
+// collection.
+type Exception func(collection string, r *Record, pointer string) bool
+
 // Check returns all violations in the database. Dangling references and repeated values of
 // unique fields are violations, too.
 func (s *Snapshot) Check() []Violation {
 	return s.check(nil)
 }
 
-// check is Check without faults for which except reports true. The function may be nil.
-func (s *Snapshot) check(except func(collection string, r *Record, pointer string) bool) []Violation {
+// check is Check with exceptions, if except is not nil.
+func (s *Snapshot) check(except Exception) []Violation {
 	if s.schema == nil {
 		return nil
 	}
@@ -48,7 +52,7 @@ func (s *Snapshot) check(except func(collection string, r *Record, pointer strin
 // A check collects the violations of one snapshot.
 type check struct {
 	snap   *Snapshot
-	except func(collection string, r *Record, pointer string) bool // may be nil
+	except Exception // may be nil
 	found  []Violation
 }
 
@@ -146,7 +150,7 @@ func (s *Snapshot) dangling(collection string, value jsontext.Value) []schema.Fa
 // be called by several goroutines at once.
 type Checker struct {
 	db     *DB
-	except func(collection string, r *Record, pointer string) bool
+	except Exception // may be nil
 
 	checking sync.Mutex // held during a check
 	latest   atomic.Pointer[checkResult]
@@ -159,10 +163,8 @@ type checkResult struct {
 	found  []Violation
 }
 
-// NewChecker returns a Checker. The function except, which may be nil, is called with an element
-// of a collection and a pointer into the element. Violations for which except reports true are
-// left out.
-func NewChecker(db *DB, except func(collection string, r *Record, pointer string) bool) *Checker {
+// NewChecker returns a Checker with exceptions, if except is not nil.
+func NewChecker(db *DB, except Exception) *Checker {
 	c := &Checker{db: db, except: except}
 	c.latest.Store(new(checkResult))
 	return c

@@ -55,8 +55,11 @@ func (e *FaultError) add(err error) error {
 	return nil
 }
 
+// A translation moves a fault to another place, as from a record to the request.
+type translation func(schema.Fault) schema.Fault
+
 // addTaken adds faults of taken values.
-func (e *FaultError) addTaken(faults []schema.Fault, translate func(schema.Fault) schema.Fault) {
+func (e *FaultError) addTaken(faults []schema.Fault, translate translation) {
 	if e.Kind == nil && faults != nil {
 		e.Kind = ErrExists
 	}
@@ -152,7 +155,7 @@ func renamed(f schema.Fault, sent map[string]string) schema.Fault {
 }
 
 // placed returns err, if it is a *FaultError, with faults in other places.
-func placed(err error, place func(schema.Fault) schema.Fault) error {
+func placed(err error, place translation) error {
 	e, ok := err.(*FaultError)
 	if !ok {
 		return err

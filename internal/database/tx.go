@@ -24,9 +24,9 @@ type Tx struct {
 	changes []Change // in order, without Op
 	written int      // bytes of the values in changes, which Do limits
 
-	pending   []pending                       // what the end of the Tx checks
-	collides  func(collision)                 // see checkUnique; nil: values may not collide
-	translate func(schema.Fault) schema.Fault // see Translate
+	pending   []pending       // what the end of the Tx checks
+	collides  func(collision) // see checkUnique; nil: values may not collide
+	translate translation     // see Translate
 
 	history    *history
 	edits      *edits
@@ -397,7 +397,7 @@ func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []stri
 type collision struct {
 	element
 	names     []string // as for taken
-	translate func(schema.Fault) schema.Fault
+	translate translation
 	faults    []schema.Fault
 }
 
@@ -428,7 +428,7 @@ type pending struct {
 	element
 	gone      bool           // whether the element was deleted
 	before    jsontext.Value // nil for a new element
-	translate func(schema.Fault) schema.Fault
+	translate translation
 }
 
 // Translate sets how pointers in faults are translated, from the next bodies to the request.
@@ -446,7 +446,7 @@ func (tx *Tx) below(pointer string, fn func() error) error {
 
 // moving runs fn and moves the faults in the values of fn: the faults returned by fn, and the
 // faults found by the end of the Tx.
-func (tx *Tx) moving(move func(schema.Fault) schema.Fault, fn func() error) error {
+func (tx *Tx) moving(move translation, fn func() error) error {
 	outer := tx.translate
 	tx.translate = func(f schema.Fault) schema.Fault { return outer(move(f)) }
 	defer func() { tx.translate = outer }()
@@ -460,7 +460,7 @@ func unmoved(f schema.Fault) schema.Fault {
 
 // translation returns the present translation of faults, for a value in which the client used
 // the aliases in sent.
-func (tx *Tx) translation(sent map[string]string) func(schema.Fault) schema.Fault {
+func (tx *Tx) translation(sent map[string]string) translation {
 	outer := tx.translate
 	return func(f schema.Fault) schema.Fault { return outer(renamed(f, sent)) }
 }
