@@ -14,6 +14,7 @@ type Grammar struct {
 	Noun     string // the name of the text in messages, as in "file"
 	Root     string // if not empty, the text must be an object, with this name in messages
 	Comments bool   // allow comments, trailing commas and a byte order mark
+	JSON5    bool   // JSON5 instead of JSON, with all that Comments allows
 	MaxDepth int    // of nested arrays and objects
 }
 
@@ -21,21 +22,26 @@ type Grammar struct {
 // not capitalized. The reason is empty if there is no error. unquoted is the reason with "…"
 // for quotations from the text.
 func (g Grammar) Explain(text []byte) (offset int, reason, unquoted string) {
-	e := &explainer{Grammar: g, text: text}
-	if g.Comments {
+	e := &explainer{Grammar: g, source: text, text: text}
+	e.origin = func(offset int) int { return offset }
+	if g.JSON5 {
+		e.text, e.origin = rawjson.FromJSON5(text)
+	} else if g.Comments {
 		e.text = rawjson.Blanked(text)
 	}
 	if e.checkStart() {
 		e.read()
 	}
-	return e.offset, e.reason, e.unquoted
+	return e.origin(e.offset), e.reason, e.unquoted
 }
 
 // An explainer reads a text up to the first error and chooses a sentence for the error.
 type explainer struct {
 	Grammar
-	text []byte // with spaces for comments and trailing commas, if they are allowed
-	open []int  // offsets of the open brackets
+	source []byte
+	text   []byte               // of JSON, with spaces for comments and trailing commas
+	origin func(offset int) int // the offset in source of an offset in text
+	open   []int                // offsets of the open brackets
 
 	name  int // offset of the name at the error, or before the error
 	first int // offset of an earlier use of the same name
@@ -162,7 +168,7 @@ func (e *explainer) at(i int) byte {
 }
 
 func (e *explainer) line(offset int) int {
-	line, _ := rawjson.LineColumn(e.text, offset)
+	line, _ := rawjson.LineColumn(e.source, e.origin(offset))
 	return line
 }
 

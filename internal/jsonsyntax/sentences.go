@@ -123,6 +123,9 @@ func (e *explainer) wanted(state rune) string {
 	case 'o':
 		return "'{'"
 	case 'n':
+		if e.JSON5 {
+			return "a name"
+		}
 		return "a name in double quotes"
 	case ',':
 		return fmt.Sprintf("',' or '%c'", e.closing())

@@ -38,7 +38,8 @@ func At(v jsontext.Value, pointer string) jsontext.Value {
 // index of the value. If there is no such item, find returns the innermost existing item on the
 // way.
 func find(data []byte, pointer string) (at, value int, ok bool) {
-	v := Blanked(data)
+	v, origin := FromJSON5(data)
+	defer func() { at, value = origin(at), origin(value) }()
 	value = SkipSpace(v, 0)
 	at = value
 	for token := range jsontext.Pointer(pointer).Tokens() {
@@ -68,7 +69,11 @@ func SkipGap(b []byte, i int) int {
 			}
 			i = end
 		default:
-			return i
+			n := wideSpace(b, i)
+			if n == 0 {
+				return i
+			}
+			i += n
 		}
 	}
 	return i
@@ -77,7 +82,12 @@ func SkipGap(b []byte, i int) int {
 // Blanked returns data with spaces in place of a byte order mark, comments and trailing
 // commas. Offsets and line breaks stay. Blanked returns data itself if there is nothing to
 // replace. Other invalid text stays invalid, also a comment without an end or with invalid UTF-8.
-func Blanked(data []byte) []byte {
+func Blanked(data []byte) []byte { return blanked(data, false) }
+
+// BlankedJSON5 is like Blanked for JSON5: it also replaces white space that JSON does not have.
+func BlankedJSON5(data []byte) []byte { return blanked(data, true) }
+
+func blanked(data []byte, json5 bool) []byte {
 	out := data[:len(data):len(data)]
 	blank := func(from, to int) {
 		if &out[0] == &data[0] {
@@ -119,12 +129,19 @@ func Blanked(data []byte) []byte {
 				blank(comma, comma+1)
 			}
 		}
+		if json5 {
+			if n := wideSpace(data, i); n > 0 {
+				blank(i, i+n)
+				i += n
+				continue
+			}
+		}
 		comma = -1
 		if c == ',' && strings.IndexByte("{[,:", before) < 0 {
 			comma = i
 		}
 		before = c
-		if c == '"' {
+		if IsQuote(c) {
 			i = SkipString(data, i)
 		} else {
 			i++
@@ -162,10 +179,13 @@ func SkipCommented(b []byte, i int) int {
 // SkipToken returns the index just past the token at i.
 func SkipToken(b []byte, i int) int {
 	switch b[i] {
-	case '"':
+	case '"', '\'':
 		return SkipString(b, i)
 	case '{', '}', '[', ']', ':':
 		return i + 1
 	}
-	return skipScalar(b, i)
+	for i < len(b) && strings.IndexByte(",}]:/ \n\r\t", b[i]) < 0 && wideSpace(b, i) == 0 {
+		i++
+	}
+	return i
 }

@@ -19,10 +19,11 @@ func SkipSpace(b []byte, i int) int {
 }
 
 // SkipString returns the index just past the string at i, or len(b) if the string
-// does not end.
+// does not end. The byte at i is the quote.
 func SkipString(b []byte, i int) int {
+	quote := b[i]
 	for i++; i < len(b); {
-		n := bytes.IndexByte(b[i:], '"')
+		n := bytes.IndexByte(b[i:], quote)
 		if n < 0 {
 			return len(b)
 		}
