@@ -15,15 +15,14 @@ const maxConflicts = 20
 
 // explainConflicts describes the merge conflicts in data, a text with git's markers: by record
 // and field, with both values, if both sides parse. It returns "" for a text without markers.
-// See ParseMember for the parameters.
-func explainConflicts(only string, data []byte, idMember func(collection string) string) string {
+func (f form) explainConflicts(data []byte) string {
 	texts, labels, n := splitConflicts(data)
 	if n == 0 {
 		return ""
 	}
 	var found []string
-	ours := parse(only, texts[0], idMember, nil)
-	theirs := parse(only, texts[1], idMember, nil)
+	ours := f.parse(texts[0], nil)
+	theirs := f.parse(texts[1], nil)
 	if ours != nil && theirs != nil {
 		compare(nil, ours.memberList(), theirs.memberList(), func(path []string, a, b *item) {
 			found = append(found, fmt.Sprintf("%s is %s (%s) or %s (%s)",
@@ -97,6 +96,9 @@ func compare(path []string, ours, theirs *list, differ func(path []string, our, 
 func show(it *item) string {
 	if it == nil {
 		return "absent"
+	}
+	if rawjson.IsNonFinite(it.value) {
+		return string(it.value)
 	}
 	return rawjson.Show(rawjson.Compact(plain(it.value)))
 }

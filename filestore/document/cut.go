@@ -5,23 +5,26 @@ import (
 	"errors"
 	"slices"
 	"unicode/utf8"
+
+	"pickup/internal/rawjson"
 )
 
 // parse is ParseMember without an explanation of errors: it returns nil if data is not valid.
-func parse(only string, data []byte, idMember func(collection string) string, before *Document) *Document {
+func (f form) parse(data []byte, before *Document) *Document {
 	d := &Document{
-		idMember: idMember,
-		only:     only,
-		length:   int64(len(data)),
-		most:     int64(len(data)),
+		form:   f,
+		length: int64(len(data)),
+		most:   int64(len(data)),
 	}
 	// Most files are plain JSON, which needs no blanked copy.
 	c := newParser(data, data)
 	c.editOf(before)
 	d.strict = d.cut(c)
 	if !d.strict {
-		text := plain(data)
-		if len(text) == 0 || &text[0] == &data[0] || !d.cut(newParser(data, text)) {
+		if f.json5 {
+			data = withLineFeeds(data)
+		}
+		if !d.cut(f.newParser(data)) {
 			return nil
 		}
 	}
@@ -34,12 +37,43 @@ func parse(only string, data []byte, idMember func(collection string) string, be
 func (d *Document) KeyedBy(idMember func(collection string) string) *Document {
 	for _, m := range d.members {
 		if m.array != nil && d.idMember(m.name) != idMember(m.name) {
-			return parse(d.only, d.Bytes(), idMember, nil)
+			f := d.form
+			f.idMember = idMember
+			return f.parse(d.Bytes(), nil)
 		}
 	}
 	n := *d
 	n.idMember = idMember
 	return &n
+}
+
+// withLineFeeds returns a text in JSON5 with a line feed after each line comment. In JSON5, though not
+// in editors, three other characters also end the comment.
+func withLineFeeds(data []byte) []byte {
+	out := data
+	for i := 0; i < len(data); {
+		switch {
+		case rawjson.IsQuote(data[i]):
+			i = rawjson.SkipString(data, i)
+		case bytes.HasPrefix(data[i:], []byte("/*")):
+			i = max(i+1, rawjson.SkipComment(data, i))
+		case bytes.HasPrefix(data[i:], []byte("//")):
+			n := bytes.IndexAny(data[i:], "\n\r\u2028\u2029")
+			if n < 0 {
+				return out
+			}
+			i += n
+			_, size := utf8.DecodeRune(data[i:])
+			if data[i] != '\n' && !bytes.HasPrefix(data[i:], []byte("\r\n")) {
+				out = bytes.Clone(out)
+				copy(out[i:], "\n  "[:size])
+			}
+			i += size
+		default:
+			i++
+		}
+	}
+	return out
 }
 
 // cut fills d with the slices that c finds. It reports false if the text is not a
@@ -148,13 +182,13 @@ func (d *Document) detach() {
 	}
 }
 
-// parse sets the value of m, given its valid text.
-func (m *member) parse(text []byte, idMember string) error {
+// parseMember sets the value of m, given its valid text.
+func (d *Document) parseMember(m *member, text []byte) error {
 	m.value = nil
 	m.array = nil
-	c := newParser(text, plain(text))
+	c := d.newParser(text)
 	defer c.abandon()
-	if !m.cut(c, idMember) || !c.finish() {
+	if !m.cut(c, d.idMember(m.name)) || !c.finish() {
 		return errors.New("cannot parse the value")
 	}
 	return nil

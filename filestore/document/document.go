@@ -10,6 +10,7 @@ import (
 
 	"pickup/filestore/internal/checksum"
 	"pickup/internal/ordered"
+	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 )
 
@@ -18,8 +19,7 @@ import (
 //
 // All byte slices are parts of the parsed text or of the texts of edits. Never write to a slice.
 type Document struct {
-	idMember func(collection string) string
-	only     string // the name of the member if the text is the value of one member; "" for a database
+	form
 
 	head    []byte    // up to and including the opening brace
 	members []*member // in the order of the file
@@ -28,14 +28,21 @@ type Document struct {
 	length  int64     // of the text, in bytes
 	most    int64     // the maximum length of a document that the slices keep in memory
 	style   style     // of the top level, when it was parsed
-	strict  bool      // the text has no comments, trailing commas or byte order mark
+	strict  bool      // the text is JSON
 	escaped bool      // the text, when it was parsed, had escapes for all characters that are not ASCII
+}
+
+// A form says how to read a text.
+type form struct {
+	idMember func(collection string) string
+	only     string // the name of the member if the text is the value of one member; "" for a database
+	json5    bool   // the text is JSON5
 }
 
 // A member is a top-level member of a document.
 type member struct {
 	gap   []byte // before the name: comma, white space, comments
-	label []byte // the quoted name up to the value, with the colon
+	label []byte // the name up to the value, with the colon
 	name  string
 	value []byte // unless it is an array
 	array *array
@@ -129,7 +136,7 @@ func (d *Document) Contents() []storage.Collection {
 	for i, m := range d.members {
 		cs[i] = storage.Collection{Name: m.name, Kind: m.kind()}
 		if cs[i].Kind == storage.Array {
-			cs[i].Elements = m.array.contents(d.strict)
+			cs[i].Elements = d.contents(m.array)
 		} else {
 			cs[i].Value = plain(m.valueText())
 		}
@@ -137,12 +144,14 @@ func (d *Document) Contents() []storage.Collection {
 	return cs
 }
 
-func (a *array) contents(strict bool) []storage.Element {
+func (d *Document) contents(a *array) []storage.Element {
 	es := make([]storage.Element, 0, a.elems.Len())
 	for _, e := range a.elems.All() {
 		v := e.value()
-		if !strict {
+		if d.json5 {
 			v = plain(v)
+		} else if !d.strict {
+			v = rawjson.Blanked(v)
 		}
 		es = append(es, storage.Element{Key: e.key, Value: v, Compact: e.compact})
 	}
@@ -171,6 +180,11 @@ func (m *member) valueText() []byte {
 		return slices.Clip(r[0])
 	}
 	return slices.Concat(r...)
+}
+
+// JSON5 reports whether the text is JSON5.
+func (d *Document) JSON5() bool {
+	return d.json5
 }
 
 // Only returns the name of the member if the text is the value of one member, and "" for a

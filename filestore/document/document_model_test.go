@@ -189,7 +189,11 @@ func checkDocument(t *testing.T, d *Document) *Document {
 	if d.Size() != int64(len(text)) {
 		t.Fatalf("size %d, but %d bytes:\n%s", d.Size(), len(text), text)
 	}
-	again, err := ParseMember(d.only, "db.json", text, d.idMember, nil)
+	file := "db.json"
+	if d.json5 {
+		file = "db.json5"
+	}
+	again, err := ParseMember(d.only, file, text, d.idMember, nil)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}

@@ -146,13 +146,13 @@ func (e *edit) isRename(i int, to storage.Change) bool {
 	return e.idMember(m.name) == e.idMember(to.Collection) && rawjson.SameUnescaped(plain(m.valueText()), to.Value)
 }
 
-// quote returns the name of a member as a JSON string, in the spelling of the file.
+// quote returns the name of a member in the spelling of the file.
 func (e *edit) quote(name string) ([]byte, error) {
 	quoted, err := jsontext.AppendQuote(nil, name)
 	if e.escaped {
 		quoted = rawjson.Escaped(quoted)
 	}
-	return quoted, err
+	return e.style.quotedLike(e.top()).quoteName(quoted), err
 }
 
 // ownMember returns the member at i, unshared.
@@ -365,7 +365,7 @@ func (e *edit) replaceMember(i int, v jsontext.Value) error {
 	}
 	m = e.ownMember(i)
 	e.wrote(len(text), len(old))
-	return m.parse(text, e.idMember(m.name))
+	return e.parseMember(m, text)
 }
 
 // addMember adds a member before the member called c.Next, or at the end. "$schema" becomes the
@@ -389,7 +389,7 @@ func (e *edit) addMember(c storage.Change) error {
 	top := e.top()
 	top.insert(map[int][]item{at: {{}}}, e.style, func(it *item) { m.gap = it.gap })
 	text := e.styleIn(m).lay(c.Value, e.examplesOf(m, c.Value.Kind()))
-	if err := m.parse(text, e.idMember(m.name)); err != nil {
+	if err := e.parseMember(m, text); err != nil {
 		return err
 	}
 	e.wrote(len(m.gap)+len(m.label)+len(text), 0)

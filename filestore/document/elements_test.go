@@ -259,7 +259,7 @@ func TestMergeElements(t *testing.T) {
 				fail = "want a conflict"
 			case !ok:
 				conflicts++
-				checkChoices(t, m.Marked(7))
+				checkChoices(t, "", m.Marked(7))
 			}
 			if fail != "" {
 				t.Fatalf("seed %d %s%s:\nBASE %s\nOURS %s\nTHEIRS %s\nMERGED %s\n%s", seed, way.name, kind.name,

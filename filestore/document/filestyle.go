@@ -13,6 +13,7 @@ func styleOf(d *Document, data []byte) style {
 		s.nl = "\r\n"
 	}
 	s = s.in(d.top())
+	d.setQuotes(&s)
 	s.unit = cmp.Or(unitOf(d), s.unit)
 	return s
 }

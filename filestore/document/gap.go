@@ -287,7 +287,7 @@ func commentsIn(text []byte) (all []string) {
 	}
 	for i := 0; i < len(text); {
 		switch text[i] {
-		case '"':
+		case '"', '\'':
 			i = rawjson.SkipString(text, i)
 		case '/':
 			end := rawjson.SkipComment(text, i)

@@ -33,11 +33,12 @@ func golden(t *testing.T, name string) {
 	}
 	g := parseGolden(data)
 	input := g.encode(g.files[0].Data)
-	only := strings.TrimSuffix(g.files[0].Name, ".json")
+	file := g.files[0].Name
+	only := strings.TrimSuffix(file, filepath.Ext(file))
 	if only == "db" {
 		only = ""
 	}
-	d, err := ParseMember(only, "db.json", input, nil, nil)
+	d, err := ParseMember(only, file, input, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

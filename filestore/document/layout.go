@@ -11,13 +11,14 @@ import (
 )
 
 // lay lays out the plain value v like the first example of the same kind, and the values of
-// fields like the fields of that name in all examples. Scalars keep their spelling.
+// fields like the fields of that name in all examples. Scalars keep their spelling, but strings
+// get the quotes of the examples.
 func (s style) lay(v []byte, ex examples) []byte {
 	v = bytes.Trim(v, white)
 	l := cutList(v)
 	switch {
 	case l.open == 0:
-		return v
+		return s.spell(v, ex)
 	case len(l.items) == 0:
 		return []byte{l.open, rawjson.Closing(l.open)}
 	case s.level > deepLevel:
@@ -71,7 +72,11 @@ func (s style) layMembers(l, model *list, ex examples) {
 			it.gap = withoutComments(model.items[0].gap)
 		}
 		mark := model.items[len(model.items)-1].label
+		name := s.quoteName(it.quoted())
 		if j := model.find(*it); j >= 0 {
+			if s.json5 {
+				name = model.items[j].quoted()
+			}
 			mark = model.items[j].label
 			if i > 0 && j > 0 {
 				it.gap = withoutComments(model.items[j].gap)
@@ -81,8 +86,8 @@ func (s style) layMembers(l, model *list, ex examples) {
 				}
 			}
 		}
-		it.setColon(colon(mark))
-		if it.isList() {
+		it.label = concat(name, colon(mark))
+		if it.isList() || s.json5 {
 			it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
 		}
 	}
@@ -123,9 +128,11 @@ func (s style) layoutWithout(l *list, values [][]byte) style {
 
 // spacedLike returns s with the white space of the object m, which is on one line.
 func (s style) spacedLike(m *list) style {
-	flat := s.flat
+	old := s
 	s = s.in(m)
-	s.flat = flat
+	s.flat = old.flat
+	s.quote = old.quote
+	s.names = old.names
 	return s
 }
 

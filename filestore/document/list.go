@@ -22,7 +22,7 @@ type list struct {
 // An item of a list with the gap before it.
 type item struct {
 	gap      []byte
-	label    []byte // of a member: the quoted name up to the value, with the colon
+	label    []byte // of a member: the name up to the value, with the colon
 	key      string // for Merge: the name of a member, the id of an element
 	value    []byte
 	elements func() *list // for Merge: of a top-level array
@@ -33,13 +33,18 @@ func (it item) name() []byte {
 	if it.label == nil {
 		return nil
 	}
-	quoted, _ := cutLabel(it.label)
-	return rawjson.UnquoteBytes(quoted)
+	return nameOf(it.quoted())
 }
 
-// cutLabel cuts the label of a member into the quoted name and the text between name and value.
+// quoted returns the name of a member as it is spelled.
+func (it item) quoted() []byte {
+	quoted, _ := cutLabel(it.label)
+	return quoted
+}
+
+// cutLabel cuts the label of a member into the name and the text between name and value.
 func cutLabel(label []byte) (quoted, mark []byte) {
-	end := rawjson.SkipString(label, 0)
+	end := rawjson.SkipToken(label, 0)
 	return label[:end], label[end:]
 }
 
@@ -63,7 +68,7 @@ func cutList(v []byte) *list {
 		it := item{gap: gap}
 		if l.open == '{' {
 			start = i
-			i = rawjson.SkipString(v, i)
+			i = rawjson.SkipToken(v, i)
 			i = rawjson.SkipGap(v, i)   // the colon
 			i = rawjson.SkipGap(v, i+1) // the value
 			it.label = v[start:i]
@@ -226,12 +231,6 @@ func (l *list) remove(gone func(i int) bool) {
 func colon(label []byte) []byte {
 	_, mark := cutLabel(label)
 	return withoutComments(mark)
-}
-
-// setColon replaces the text between the name and the value.
-func (it *item) setColon(mark []byte) {
-	quoted, _ := cutLabel(it.label)
-	it.label = concat(quoted, mark)
 }
 
 // values returns the values of the items as plain JSON.

@@ -13,7 +13,8 @@ import (
 	"pickup/internal/storage"
 )
 
-// Unreachable lists the elements that no URL reaches, in the order of the document.
+// Unreachable lists the elements that no URL reaches, in the order of the document, and then the
+// numbers that JSON has no form for.
 func (d *Document) Unreachable() (found []storage.UnreachableElement) {
 	var pointers []string               // of each unreachable element, and of the first element with the id
 	var details []func(line int) string // given the line of the first element with the id
@@ -48,6 +49,14 @@ func (d *Document) Unreachable() (found []storage.UnreachableElement) {
 		found[i].Column = places[2*i].Column
 		found[i].Detail = details[i](places[2*i+1].Line)
 	}
+	pointers = d.nonFinite()
+	for i, place := range d.Places(pointers) {
+		line, column, _ := place.Locate(place.Inside)
+		found = append(found, storage.UnreachableElement{
+			Pointer: pointers[i], Line: line, Column: column,
+			Detail: "JSON has no form for this number; it is served as null",
+		})
+	}
 	return found
 }
 
@@ -67,14 +76,14 @@ func why(collection, name string, v []byte, line int) string {
 		collection, name)
 }
 
-// UnreachableCount returns the number of elements that no URL reaches.
+// UnreachableCount returns the length of Unreachable.
 func (d *Document) UnreachableCount() (n int) {
 	for _, m := range d.members {
 		if m.array != nil {
 			n += m.array.unreachable
 		}
 	}
-	return n
+	return n + len(d.nonFinite())
 }
 
 // Places returns the places of pointers, and reads the text once. If a pointer leads to nothing,

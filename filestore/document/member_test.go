@@ -22,7 +22,7 @@ func TestMergeMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sides, _ := mergeSides(t, a)
+		sides, _ := mergeSides(t, "db.json5", a)
 		whole, err := Merge(sides[0], sides[1], sides[2])
 		if err != nil || len(whole.Conflicts) > 0 {
 			continue
@@ -33,7 +33,7 @@ func TestMergeMembers(t *testing.T) {
 				for _, n := range d.members {
 					if n.name == m.name {
 						text := append([]byte("// the file\n"), n.valueText()...)
-						if parts[i], err = ParseMember(m.name, "", append(text, '\n'), d.idMember, nil); err != nil {
+						if parts[i], err = ParseMember(m.name, "posts.json5", append(text, '\n'), d.idMember, nil); err != nil {
 							t.Fatal(err)
 						}
 					}

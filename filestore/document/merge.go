@@ -17,7 +17,7 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 		return old
 	}
 	if s.idMember == "" { // elements may change in their places
-		if text := withScalars(old, v); text != nil {
+		if text := s.withScalars(old, v); text != nil {
 			return text // as after most PATCHes
 		}
 	}
@@ -67,7 +67,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 		}
 		gone := o.alike(n, last, it.value)
 		if len(gone) > 0 && len(gone) <= len(n.alike(&old, j, it.value)) {
-			o.items[gone[0]].rename(it.label)
+			o.items[gone[0]].rename(s.quoteName(it.quoted()))
 			last = gone[0] + 1
 			changed = true
 			continue
@@ -82,7 +82,7 @@ func (s style) mergeMembers(o, n *list, ex examples) (changed bool) {
 			mark = colon(o.items[k-1].label)
 		}
 		o.insert(added, s, func(it *item) {
-			it.setColon(mark)
+			it.label = concat(s.quoteName(it.quoted()), mark)
 			it.value = s.at(it.gap).lay(it.value, ex.member(it.name()))
 		})
 	}
@@ -119,9 +119,8 @@ func (l *list) alike(other *list, from int, value []byte) (indexes []int) {
 	return indexes
 }
 
-// rename gives a member the name in a label, and keeps what is between the name and the value.
-func (it *item) rename(label []byte) {
-	quoted, _ := cutLabel(label)
+// rename gives a member a quoted name, and keeps what is between the name and the value.
+func (it *item) rename(quoted []byte) {
 	_, mark := cutLabel(it.label)
 	it.label = concat(quoted, mark)
 }

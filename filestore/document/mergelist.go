@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"pickup/internal/rawjson"
 )
 
 // A listMerge merges lists whose items have keys. The result is one side's list with the
@@ -166,8 +170,9 @@ func (l *listMerge) insertAdded(result *list, s style) {
 	s = s.in(result)
 	ex := l.kept.examples()
 	result.insert(added, s, func(it *item) {
-		if l.lay && len(commentsIn(it.value)) == 0 {
-			it.value = s.at(it.gap).lay(plain(it.value), ex)
+		v := rawjson.Blanked(it.value)
+		if l.lay && len(commentsIn(it.value)) == 0 && jsontext.Value(v).IsValid() {
+			it.value = s.at(it.gap).lay(v, ex)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"pickup/internal/jsonsyntax"
 	"pickup/internal/rawjson"
@@ -11,8 +12,9 @@ import (
 
 // Parse parses data into a document, which keeps slices of it: the caller must
 // not change data afterwards. It accepts JSON (RFC 8259) with comments, trailing
-// commas and a byte order mark. Duplicate names, invalid UTF-8 and a top level
-// that is not an object are errors.
+// commas and a byte order mark or, if the name of the file ends in .json5, JSON5
+// (spec.json5.org). Duplicate names, invalid UTF-8 and a top level that is not an
+// object are errors.
 //
 // The error is a *storage.BrokenError for the file called file. idMember returns
 // the member that has the ids of a collection; nil means "id".
@@ -25,18 +27,25 @@ func Parse(file string, data []byte, idMember func(collection string) string) (*
 //
 // It is faster if the text is an edit of the document before, which may be nil:
 // unchanged elements are not validated again. If they are most of the text, the new
-// document shares them with before and does not keep data.
+// document shares them with before and does not keep data. If before is JSON5, so is
+// the text.
 func ParseMember(
 	only, file string, data []byte, idMember func(collection string) string, before *Document,
 ) (*Document, error) {
 	if idMember == nil {
 		idMember = func(string) string { return "id" }
 	}
-	d := parse(only, data, idMember, before)
+	f := form{idMember: idMember, only: only, json5: IsJSON5(file) || before != nil && before.json5}
+	d := f.parse(data, before)
 	if d == nil {
-		return nil, broken(only, file, data, idMember)
+		return nil, f.broken(file, data)
 	}
 	return d, nil
+}
+
+// IsJSON5 reports whether the file called name, or the file of which it is a conflict copy, has JSON5.
+func IsJSON5(name string) bool {
+	return strings.HasSuffix(name, ".json5") || strings.Contains(name, ".json5.conflict-")
 }
 
 // grammar is what a file must follow.
@@ -45,14 +54,15 @@ var grammar = jsonsyntax.Grammar{
 }
 
 // broken returns the error for data, which does not parse.
-func broken(only, file string, data []byte, idMember func(collection string) string) error {
+func (f form) broken(file string, data []byte) error {
 	g := grammar
-	if only != "" {
+	g.JSON5 = f.json5
+	if f.only != "" {
 		g.Root = ""
 	}
 	offset, reason, _ := g.Explain(data)
 	if bytes.HasPrefix(data[min(offset, len(data)):], []byte("<<<<<<<")) {
-		reason = cmp.Or(explainConflicts(only, data, idMember), reason)
+		reason = cmp.Or(f.explainConflicts(data), reason)
 	}
 	line, column := rawjson.LineColumn(data, offset)
 	return &storage.BrokenError{

@@ -24,6 +24,7 @@ import (
 type parser struct {
 	data      []byte // the text
 	plain     []byte // the text with its comments blanked
+	json5     bool   // plain is JSON5
 	chunkSize int    // see the constant; smaller in tests
 	at        int    // offset in data and plain
 	spaced    bool   // the last value has white space between its tokens
@@ -62,6 +63,24 @@ func newParser(data, plain []byte) *parser {
 	return &parser{data: data, plain: plain, chunkSize: chunkSize}
 }
 
+// newParser returns the parser of a text that may have comments.
+func (f form) newParser(data []byte) *parser {
+	if !f.json5 {
+		return newParser(data, rawjson.Blanked(data))
+	}
+	c := newParser(data, rawjson.BlankedJSON5(data))
+	c.json5 = true
+	return c
+}
+
+// value returns a part of the text without comments as JSON.
+func (c *parser) value(text []byte) jsontext.Value {
+	if c.json5 {
+		text, _ = rawjson.FromJSON5(text)
+	}
+	return text
+}
+
 // peek returns the next byte, or 0 at the end.
 func (c *parser) peek() byte {
 	if c.at < len(c.plain) {
@@ -87,15 +106,22 @@ func (c *parser) space() {
 // name reads the name of a member and returns it unquoted.
 func (c *parser) name() (spelled string, ok bool) {
 	start := c.at
-	if c.peek() != '"' || !c.skipValue(0) || !c.valid(start) {
+	if !c.skipValue(0) {
 		return "", false
 	}
-	return rawjson.Unquote(c.plain[start:c.at]), true
+	quoted := jsontext.Value(c.plain[start:c.at])
+	if c.json5 {
+		quoted = rawjson.NameOfJSON5(quoted)
+	}
+	if quoted.Kind() != '"' || !quoted.IsValid() {
+		return "", false
+	}
+	return rawjson.Unquote(quoted), true
 }
 
 // valid reports whether the text from start on is a valid value.
 func (c *parser) valid(start int) bool {
-	return jsontext.Value(c.plain[start:c.at]).IsValid()
+	return c.value(c.plain[start:c.at]).IsValid()
 }
 
 // skipValue reads a value without validation. It reports false if there is no complete value, or
@@ -103,7 +129,7 @@ func (c *parser) valid(start int) bool {
 func (c *parser) skipValue(most int) bool {
 	start := c.at
 	switch c.peek() {
-	case '"':
+	case '"', '\'':
 		c.at = rawjson.SkipString(c.plain, c.at)
 	case '{', '[':
 		return c.skipList(most)
@@ -121,7 +147,7 @@ func (c *parser) skipList(most int) bool {
 	depth := 0
 	for i := c.at; i < len(b); {
 		switch b[i] {
-		case '"':
+		case '"', '\'':
 			i = rawjson.SkipString(b, i)
 			continue
 		case ' ', '\t', '\r', '\n':
@@ -224,7 +250,7 @@ func (c *parser) check(s *chunk, idMember string) {
 	at := s.at
 	for i := range s.elements {
 		e := &s.elements[i]
-		v := jsontext.Value(c.plain[at+int(e.gap) : at+len(e.text)])
+		v := c.value(c.plain[at+int(e.gap) : at+len(e.text)])
 		at += len(e.text)
 		if e.key != "" {
 			continue // validated before

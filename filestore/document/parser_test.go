@@ -15,7 +15,7 @@ import (
 
 // cutIn parses data in chunks of full bytes, as an edit of before.
 func cutIn(data []byte, before *Document, full int) *Document {
-	d := &Document{idMember: func(string) string { return "id" }, length: int64(len(data))}
+	d := &Document{form: form{idMember: func(string) string { return "id" }}, length: int64(len(data))}
 	c := newParser(data, plain(data))
 	c.chunkSize = full
 	c.editOf(before)

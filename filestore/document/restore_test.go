@@ -15,8 +15,8 @@ import (
 func TestAddAndRemove(t *testing.T) {
 	for _, layout := range addLayouts() {
 		t.Run(layout.name, func(t *testing.T) {
-			addAndRemove(t, "", layout.text, 1)
-			addAndRemove(t, "", layout.text, 2)
+			addAndRemove(t, "", "db.json", layout.text, 1)
+			addAndRemove(t, "", "db.json", layout.text, 2)
 		})
 	}
 	files, _ := filepath.Glob("testdata/golden/*.txtar")
@@ -26,11 +26,12 @@ func TestAddAndRemove(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			only := strings.TrimSuffix(parseGolden(data).files[0].Name, ".json")
+			file := parseGolden(data).files[0].Name
+			only := strings.TrimSuffix(file, filepath.Ext(file))
 			if only == "db" {
 				only = ""
 			}
-			addAndRemove(t, only, string(goldenInput(data)), 1)
+			addAndRemove(t, only, file, string(goldenInput(data)), 1)
 		})
 	}
 }
@@ -68,9 +69,9 @@ func addLayouts() (layouts []addLayout) {
 }
 
 // addAndRemove adds n records to each collection and removes them again, the last first.
-func addAndRemove(t *testing.T, only, text string, n int) {
+func addAndRemove(t *testing.T, only, file, text string, n int) {
 	t.Helper()
-	d, err := ParseMember(only, "db.json", []byte(text), nil, nil)
+	d, err := ParseMember(only, file, []byte(text), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

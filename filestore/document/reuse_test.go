@@ -209,7 +209,7 @@ func TestEditOfFewLeft(t *testing.T) {
 	})
 	t.Run("that came through the server", func(t *testing.T) {
 		var changes []storage.Change
-		for _, e := range whole.members[0].array.contents(true) {
+		for _, e := range whole.contents(whole.members[0].array) {
 			changes = append(changes, storage.Change{Collection: "schedules", ID: e.Key, Value: e.Value})
 		}
 		grown, err := parsed(1).Apply(changes)

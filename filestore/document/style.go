@@ -17,6 +17,10 @@ type style struct {
 	flat   bool   // lists are on one line
 	level  int    // depth in the file
 
+	json5 bool // the file is JSON5
+	quote byte // of strings
+	names byte // the quote of names, bare without quotes
+
 	idMember string // with the ids, if the list is a collection
 
 	stringified bool // the top level is as JSON.stringify(db, null, 2) writes it
@@ -36,6 +40,7 @@ func (s style) in(l *list) style {
 	if len(l.items) == 0 || l.open == '{' && len(l.items[0].label) == 0 { // the top of one member
 		return s
 	}
+	s = s.quotedLike(l)
 	s.flat = l.oneLine()
 	if !s.flat {
 		s.last = ""

@@ -93,10 +93,9 @@ func (m *merger) unifyLineBreaks() {
 	if base == theirs {
 		m.nl = ours
 	}
-	idMember := m.ourDoc.idMember
 	unified := func(d *Document) *Document {
 		text := bytes.ReplaceAll(d.Bytes(), []byte("\r\n"), []byte("\n"))
-		return parse(d.only, text, idMember, nil)
+		return d.parse(text, nil)
 	}
 	m.baseDoc = unified(m.baseDoc)
 	m.ourDoc = unified(m.ourDoc)

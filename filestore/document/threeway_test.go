@@ -32,7 +32,11 @@ func TestMerge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sides, _ := mergeSides(t, a)
+			file := "db.json"
+			if strings.Contains(name, "json5") {
+				file = "db.json5"
+			}
+			sides, _ := mergeSides(t, file, a)
 			m, err := Merge(sides[0], sides[1], sides[2])
 			if err != nil {
 				t.Fatal(err)
@@ -45,13 +49,13 @@ func TestMerge(t *testing.T) {
 				fmt.Fprintln(&conflicts, c)
 			}
 			text := m.Marked(7)
-			checkChoices(t, text)
+			checkChoices(t, file, text)
 			want := a.Files[:3:3]
 			if len(m.Conflicts) > 0 {
 				want = append(want, txtar.File{Name: "conflicts", Data: []byte(conflicts.String())})
 			}
 			want = append(want, mergeFile("merged", text))
-			if _, err := Parse("db.json", text, nil); err != nil {
+			if _, err := Parse(file, text, nil); err != nil {
 				want = append(want, txtar.File{Name: "error", Data: []byte(err.Error() + "\n")})
 			}
 			if *update {
@@ -68,15 +72,19 @@ func TestMerge(t *testing.T) {
 }
 
 // mergeSides returns base, ours and theirs of a file of testdata/merge, and their texts.
-func mergeSides(t testing.TB, a *txtar.Archive) (sides [3]*Document, texts [3][]byte) {
+func mergeSides(t testing.TB, file string, a *txtar.Archive) (sides [3]*Document, texts [3][]byte) {
 	t.Helper()
 	for i, name := range []string{"base", "ours", "theirs"} {
-		file, as, _ := strings.Cut(a.Files[i].Name, " ")
-		if file != name {
-			t.Fatalf("%s instead of %s", file, name)
+		section, as, _ := strings.Cut(a.Files[i].Name, " ")
+		if section != name {
+			t.Fatalf("%s instead of %s", section, name)
 		}
 		texts[i] = (&goldenFile{as: as}).encode(a.Files[i].Data)
-		sides[i] = mustParse(t, string(texts[i]))
+		d, err := Parse(file, texts[i], nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, texts[i])
+		}
+		sides[i] = d
 	}
 	return sides, texts
 }
@@ -107,7 +115,7 @@ func mustParse(t testing.TB, text string) *Document {
 
 // checkChoices checks that a text with markers parses whatever side is chosen for each
 // conflict, and that what both sides have is there once.
-func checkChoices(t testing.TB, text []byte) {
+func checkChoices(t testing.TB, file string, text []byte) {
 	t.Helper()
 	var parts [][2]string // of both sides
 	side := -1            // none
@@ -141,7 +149,7 @@ func checkChoices(t testing.TB, text []byte) {
 			}
 			b.WriteString(p[i])
 		}
-		d, err := Parse("", []byte(b.String()), nil)
+		d, err := Parse(file, []byte(b.String()), nil)
 		if err != nil {
 			t.Fatalf("%v\n%s\nof\n%s", err, b.String(), text)
 		}
@@ -258,7 +266,7 @@ func TestMergeAny(t *testing.T) {
 		}
 		if len(m.Conflicts) > 0 {
 			conflicts++
-			checkChoices(t, m.Marked(7))
+			checkChoices(t, "", m.Marked(7))
 		}
 	}
 	t.Logf("%d merges, %d with conflicts", mergeRounds(), conflicts)
@@ -705,7 +713,7 @@ func FuzzMerge(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		_, texts := mergeSides(f, a)
+		_, texts := mergeSides(f, "db.json5", a) // also reads JSON
 		f.Add(texts[0], texts[1], texts[2])
 
 	}
@@ -736,7 +744,7 @@ func FuzzMerge(f *testing.F) {
 			t.Fatalf("%v\n%s\n%s\n%s", err, base, ours, theirs)
 		}
 		if len(m.Conflicts) > 0 {
-			checkChoices(t, m.Marked(7))
+			checkChoices(t, "", m.Marked(7))
 		}
 	})
 }

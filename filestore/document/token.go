@@ -8,26 +8,39 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// sameValue reports whether two values have the same compact text: members in
-// the same order, and numbers and strings of the same spelling.
+// sameValue reports whether two values have the same compact text apart from quotes: members
+// in the same order, and numbers and strings of the same spelling.
 func sameValue(a, b []byte) bool {
-	return tokenwise(a, b, func(_, _, _, _ int) bool { return false })
+	return tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
+		areStrings := rawjson.IsQuote(a[i]) && rawjson.IsQuote(b[j])
+		if !areStrings && !isName(a, iEnd) {
+			return false
+		}
+		return bytes.Equal(rawjson.NameOfJSON5(a[i:iEnd]), rawjson.NameOfJSON5(b[j:jEnd]))
+	})
+}
+
+// isName reports whether the token that ends at i is the name of a member.
+func isName(b []byte, i int) bool {
+	i = rawjson.SkipGap(b, i)
+	return i < len(b) && b[i] == ':'
 }
 
 // withScalars returns the text a with the scalars of the value b, or nil if their
-// lists or the names of members differ. Equal strings keep their spelling.
-func withScalars(a, b []byte) []byte {
+// lists or the names of members differ. Equal scalars keep their spelling.
+func (s style) withScalars(a, b []byte) []byte {
 	out := make([]byte, 0, len(a)+32)
 	from := 0 // the part of a that is not in out yet
 	same := tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
-		next := rawjson.SkipGap(a, iEnd)
-		isName := next < len(a) && a[next] == ':'
-		if isMark(a[i]) || isMark(b[j]) || isName {
+		if isMark(a[i]) || isMark(b[j]) {
 			return false
 		}
-		if !rawjson.SameUnescaped(a[i:iEnd], b[j:jEnd]) {
+		if isName(a, iEnd) {
+			return bytes.Equal(nameOf(a[i:iEnd]), nameOf(b[j:jEnd]))
+		}
+		if !rawjson.SameUnescaped(plain(a[i:iEnd]), b[j:jEnd]) {
 			out = append(out, a[from:i]...)
-			out = append(out, b[j:jEnd]...)
+			out = append(out, s.spellLike(a, a[i:iEnd], b[j:jEnd])...)
 			from = iEnd
 		}
 		return true
@@ -66,9 +79,15 @@ func tokenwise(a, b []byte, differ func(i, iEnd, j, jEnd int) bool) bool {
 // byteOrderMark is a mark that some editors put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
-// plain returns value with spaces in place of comments and trailing commas.
+// plain returns value as JSON, with spaces in place of comments and trailing commas.
 func plain(value []byte) []byte {
-	return rawjson.Blanked(value)
+	v, _ := rawjson.FromJSON5(value)
+	return v
+}
+
+// nameOf returns the text of the name of a member.
+func nameOf(quoted []byte) []byte {
+	return rawjson.UnquoteBytes(rawjson.NameOfJSON5(quoted))
 }
 
 // deepest is how deep a file may be nested: as deep as jsontext allows.
@@ -96,5 +115,9 @@ func sameComments(a, b []byte) bool {
 // equal reports whether two values differ at most in spelling and the order of fields.
 // Comments count.
 func equal(a, b []byte) bool {
-	return sameText(a, b) || sameComments(a, b) && rawjson.Equal(plain(a), plain(b))
+	if sameText(a, b) {
+		return true
+	}
+	lossless := len(nonFinite(a))+len(nonFinite(b)) == 0
+	return lossless && sameComments(a, b) && rawjson.Equal(plain(a), plain(b))
 }

@@ -23,7 +23,8 @@ func TestWithScalars(t *testing.T) {
 		{`[1,2]`, `[1,2,3]`, ""},
 		{`[[1],2]`, `[[1,2]]`, ""},
 	} {
-		if got := withScalars([]byte(test.a), []byte(test.b)); string(got) != test.want || got == nil != (test.want == "") {
+		got := new(style).withScalars([]byte(test.a), []byte(test.b))
+		if string(got) != test.want || got == nil != (test.want == "") {
 			t.Errorf("%s with %s: %s, want %s", test.a, test.b, got, test.want)
 		}
 	}

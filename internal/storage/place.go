@@ -2,8 +2,8 @@ package storage
 
 import "pickup/internal/rawjson"
 
-// An UnreachableElement is an element that lists contain but no URL reaches, or a file of a
-// folder that is not served. It is probably a mistake.
+// An UnreachableElement is an element that lists contain but no URL reaches, a number served as
+// null, or a file of a folder that is not served. It is probably a mistake.
 type UnreachableElement struct {
 	File         string // "" if the store has one file
 	Line, Column int    // of the element, from 1; the column counts code points; 0: the file
