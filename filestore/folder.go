@@ -18,14 +18,14 @@ import (
 	"pickup/internal/storage"
 )
 
-// A folder is a directory of files served as one database: posts.json has the member posts. The
+// A folder is a directory of files served as one database: posts.json or posts.json5 has the member posts. The
 // embedded File is for the dot files of the folder, the lock file and the commit intent, with names
 // from .pickup on. Guarded by Store.mu.
 type folder struct {
 	*durable.File
 	deleted []*dataFile // the latest, for an undo
 	left    []*dataFile // files with displaced files not yet removed
-	links   []string    // the members in symlinks
+	links   []string    // the names of symlinks
 	closed  bool        // the store ends
 }
 
@@ -83,7 +83,7 @@ func (s *Store) enterFolder(ctx context.Context) error {
 	return s.completeIntent(ctx)
 }
 
-// list returns the names of the members in the directory, in order, and the names of members with dot
+// list returns the names of the files in the directory, in order, and the names of files with dot
 // files: true if the dot files are from a write.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.env.Sys.List(s.folder.Dir())
@@ -91,15 +91,15 @@ func (s *Store) list() (names []string, left map[string]bool, err error) {
 	s.folder.links = nil
 	left = make(map[string]bool)
 	for _, e := range entries {
-		if dot, isDot := strings.CutPrefix(e.Name(), "."); isDot {
-			end := strings.LastIndex(dot, ".json.") // a member can have the name x.json
-			if end >= 0 && refusedName(dot[:end]) == "" {
-				left[dot[:end]] = left[dot[:end]] || dot[end:] != ".json.lock"
+		name := e.Name()
+		if name[0] == '.' {
+			if dot := dotName.FindStringSubmatch(name); dot != nil && MemberOf(dot[1]) != "" {
+				left[dot[1]] = left[dot[1]] || dot[2] != ".lock"
 			}
 			continue
 		}
-		name, isJSON := strings.CutSuffix(e.Name(), ".json")
-		if !isJSON || e.IsDir() || name == "package" || name == "pickup" || strings.HasSuffix(name, ".schema") {
+		member, ok := cutEnding(name)
+		if !ok || e.IsDir() || member == "package" || member == "pickup" || strings.HasSuffix(member, ".schema") {
 			continue
 		}
 		names = append(names, name)
@@ -117,8 +117,10 @@ func (s *Store) refuse(member string) error {
 	i := slices.IndexFunc(s.files, func(f *dataFile) bool { return isOneName(f.member, member) })
 	switch {
 	case why != "":
+	case i >= 0 && s.files[i].member == member:
+		why = filepath.Base(s.files[i].Path) + " has the same collection"
 	case i >= 0:
-		why = "some systems cannot have it next to " + s.files[i].member + ".json"
+		why = "some systems cannot have it next to " + filepath.Base(s.files[i].Path)
 	case len(s.files) >= mostFiles:
 		why = fmt.Sprintf("a folder has at most %d of them", mostFiles)
 	default:
@@ -129,7 +131,7 @@ func (s *Store) refuse(member string) error {
 
 // refuseLink returns an error if the path of f leads to another file of the folder.
 func (s *Store) refuseLink(f *dataFile) error {
-	own := s.folder.memberPath(f.member)
+	own := s.folder.filePath(filepath.Base(f.Path))
 	real, err := f.Sys.Resolve(f.Path)
 	if err != nil {
 		return nil // the file reports it
@@ -143,7 +145,7 @@ func (s *Store) refuseLink(f *dataFile) error {
 	}
 	for _, g := range s.files {
 		if g.member != f.member && g.LastSeen.Info != nil && disk.SameFile(info, g.LastSeen.Info) {
-			return fmt.Errorf("it is the same file as %s.json, by a link", g.member)
+			return fmt.Errorf("it is the same file as %s, by a link", filepath.Base(g.Path))
 		}
 	}
 	return nil
@@ -152,16 +154,16 @@ func (s *Store) refuseLink(f *dataFile) error {
 // admit serves one more file, if possible. clean says that the file has no dot files. While the store is
 // served, an error is a finding.
 func (s *Store) admit(ctx context.Context, name string, clean bool) error {
-	f := s.fileOf(name)
+	f := s.newMember(name)
 	if slices.ContainsFunc(s.o.Private, func(path string) bool { return f.IsOne(f.Path, path) }) {
 		return nil
 	}
 	// Such a system may show a file already served under the other name.
-	again := func(g *dataFile) bool { return isOneName(g.member, name) && f.IsOne(f.Path, g.Path) }
+	again := func(g *dataFile) bool { return isOneName(g.member, f.member) && f.IsOne(f.Path, g.Path) }
 	if slices.ContainsFunc(s.files, again) {
 		return nil
 	}
-	refused := s.refuse(name)
+	refused := s.refuse(f.member)
 	if refused == nil {
 		refused = s.refuseLink(f)
 	}
@@ -200,13 +202,13 @@ func finding(path string, err error) storage.UnreachableElement {
 	return u
 }
 
-// memberPath returns the real path of the file of a member, unless the file is a link.
-func (d *folder) memberPath(member string) string { return filepath.Join(d.Dir(), member+".json") }
+// filePath returns the real path of the file called name, unless the file is a link.
+func (d *folder) filePath(name string) string { return filepath.Join(d.Dir(), name) }
 
-// fileOf returns the file of a member not served yet.
-func (s *Store) fileOf(member string) *dataFile {
-	f := newFile(s.state, filepath.Join(s.path, member+".json"), s.folder.memberPath(member))
-	f.member = member
+// newMember returns the file called name, not served yet.
+func (s *Store) newMember(name string) *dataFile {
+	f := newFile(s.state, filepath.Join(s.path, name), s.folder.filePath(name))
+	f.member, _ = cutEnding(name)
 	f.several = true
 	return f
 }
@@ -233,6 +235,15 @@ func (s *Store) find(member string) *dataFile {
 		return s.files[i]
 	}
 	return nil
+}
+
+// file returns the served file of a folder called name, or nil.
+func (s *Store) file(name string) *dataFile {
+	f := s.find(MemberOf(name))
+	if f == nil || filepath.Base(f.Path) != name {
+		return nil
+	}
+	return f
 }
 
 func (s *Store) setFiles(files []*dataFile) {
@@ -317,20 +328,20 @@ func (s *Store) scan(ctx context.Context) error {
 	}
 	before := s.files
 	for _, name := range d.links {
-		if f := s.find(name); f != nil && s.refuseLink(f) != nil {
+		if f := s.file(name); f != nil && s.refuseLink(f) != nil {
 			s.drop(f) // the file has become a link
 		}
 	}
 	for _, name := range names {
-		hidden := s.o.Ephemeral && d.lastOf(name) != nil // deleted in memory only
-		if s.find(name) == nil && !hidden && (s.o.Busy == nil || !s.o.Busy()) {
+		hidden := s.o.Ephemeral && d.lastOf(MemberOf(name)) != nil // deleted in memory only
+		if s.file(name) == nil && !hidden && (s.o.Busy == nil || !s.o.Busy()) {
 			s.admit(ctx, name, false)
 		}
 	}
 	// A file missing for long is deleted. If all are missing, the folder was moved or unmounted.
 	s.empty = len(names) == 0 && len(s.files) > 0
 	for _, f := range s.files {
-		if _, there := slices.BinarySearch(names, f.member); !there && !s.empty && f.staysAway() {
+		if _, there := slices.BinarySearch(names, filepath.Base(f.Path)); !there && !s.empty && f.staysAway() {
 			s.drop(f)
 		}
 	}

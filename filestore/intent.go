@@ -91,17 +91,17 @@ func (s *Store) readIntent() (parts []*part, err error) {
 
 // readPart moves the documents of p from the start of texts to p.
 func (s *Store) readPart(p *part, texts *[]byte) (err error) {
-	path := s.folder.memberPath(p.Member)
+	path := s.folder.filePath(p.name())
 	if real, err := s.env.Sys.Resolve(path); err != nil || real != path || refusedName(p.Member) != "" {
 		return fmt.Errorf("%q is not the name of a file in this folder", p.Member)
 	}
 	read := func(size int64) (*document.Document, error) {
 		if size < 0 || size > int64(len(*texts)) {
-			return nil, fmt.Errorf("it has no %d bytes for %s.json", size, p.Member)
+			return nil, fmt.Errorf("it has no %d bytes for %s", size, p.name())
 		}
 		text := (*texts)[:size:size]
 		*texts = (*texts)[size:]
-		return document.ParseMember(p.Member, p.Member+".json", text, s.o.ids, nil)
+		return document.ParseMember(p.Member, p.name(), text, s.o.ids, nil)
 	}
 	if p.New != nil {
 		p.next, err = read(p.Size)
@@ -115,7 +115,7 @@ func (s *Store) readPart(p *part, texts *[]byte) (err error) {
 			return err
 		}
 	}
-	p.file = s.find(p.Member)
+	p.file = s.file(p.name())
 	return nil
 }
 

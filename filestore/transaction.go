@@ -21,6 +21,7 @@ import (
 type part struct {
 	Member   string
 	Old, New *checksum.Sum // of the contents; nil: no file
+	JSON5    bool          `json:",omitempty"`
 	Size     int64         // of the new text
 	OldSize  int64         // of the old text
 
@@ -29,6 +30,14 @@ type part struct {
 	base, next *document.Document // before and after; nil: no file
 	done       bool               // the file has next
 	kept       *document.Document // the edit kept as a conflict copy; nil: none
+}
+
+// name returns the name of the file.
+func (p *part) name() string {
+	if p.JSON5 {
+		return p.Member + ".json5"
+	}
+	return p.Member + ".json"
 }
 
 // commit makes changes durable, and then the contents. merged says that edits were merged.
@@ -103,7 +112,9 @@ func (s *Store) split(changes []storage.Change) (parts []*part) {
 		i := slices.IndexFunc(parts, func(p *part) bool { return p.Member == ch.Collection })
 		if i < 0 {
 			i = len(parts)
-			parts = append(parts, &part{Member: ch.Collection, file: s.find(ch.Collection)})
+			p := &part{Member: ch.Collection, file: s.find(ch.Collection)}
+			p.JSON5 = p.file != nil && document.IsJSON5(p.file.Path)
+			parts = append(parts, p)
 		}
 		parts[i].changes = append(parts[i].changes, ch)
 	}
@@ -168,7 +179,7 @@ func (s *Store) apply(p *part, parts []*part) (err error) {
 			return err
 		}
 	}
-	p.next, err = s.newDocument(p.Member, changes, removedTexts(parts))
+	p.next, err = s.newDocument(p, changes, parts)
 	return err
 }
 
@@ -180,50 +191,59 @@ func (s *Store) checkNew(member string) error {
 	if err := s.refuse(member); err != nil {
 		return err
 	}
-	if !s.o.Ephemeral && s.folder.Exists(filepath.Join(s.path, member+".json")) {
-		return fmt.Errorf("the file %s.json is there, and is not served: %w", member, storage.ErrInvalid)
+	for _, ending := range endings {
+		if !s.o.Ephemeral && s.folder.Exists(filepath.Join(s.path, member+ending)) {
+			return fmt.Errorf("the file %s is there, and is not served: %w", member+ending, storage.ErrInvalid)
+		}
 	}
 	return nil
 }
 
-// removedTexts returns the texts of the files that parts remove.
-func removedTexts(parts []*part) (texts [][]byte) {
+// removedFiles returns the files that parts remove.
+func removedFiles(parts []*part) (files []*dataFile) {
 	isRemoval := func(ch storage.Change) bool { return ch.ID == "" && ch.Value == nil }
 	for _, p := range parts {
 		if p.file != nil && p.file.doc != nil && slices.ContainsFunc(p.changes, isRemoval) {
-			texts = append(texts, p.file.doc.Bytes())
+			files = append(files, p.file)
 		}
 	}
-	return texts
+	return files
 }
 
-// newDocument returns a document with the values of changes. A deleted file, or one of those with
-// the removed texts, comes back as it was if it has the same values.
-func (s *Store) newDocument(member string, changes []storage.Change, removed [][]byte) (*document.Document, error) {
-	apply := func(text []byte) (*document.Document, error) {
-		doc, err := document.ParseMember(member, "", text, s.o.ids, nil)
+// newDocument returns a document for p with the values of changes. A deleted file, or one that parts
+// remove, comes back as it was if it has the same values. A new file then has the same syntax.
+func (s *Store) newDocument(p *part, changes []storage.Change, parts []*part) (*document.Document, error) {
+	apply := func(name string, text []byte) (*document.Document, error) {
+		doc, err := document.ParseMember(p.Member, name, text, s.o.ids, nil)
 		if err != nil {
 			return nil, err
 		}
 		return doc.Apply(changes)
 	}
-	if last := s.folder.lastOf(member); last != nil {
-		removed = append(removed, last.doc.Bytes())
+	removed := removedFiles(parts)
+	if last := s.folder.lastOf(p.Member); last != nil {
+		removed = append(removed, last)
 	}
-	for _, text := range removed {
-		doc, err := apply(text)
+	for _, f := range removed {
+		isJSON5 := document.IsJSON5(f.Path)
+		if p.file != nil && p.JSON5 != isJSON5 {
+			continue
+		}
+		text := f.doc.Bytes()
+		doc, err := apply(f.Path, text)
 		if err != nil || bytes.Equal(doc.Bytes(), text) {
+			p.JSON5 = isJSON5
 			return doc, err
 		}
 	}
-	return apply([]byte("[]\n"))
+	return apply(p.name(), []byte("[]\n"))
 }
 
 // keepInMemory makes parts in memory only.
 func (s *Store) keepInMemory(parts []*part) {
 	for _, p := range parts {
 		if p.file == nil {
-			p.file = s.fileOf(p.Member)
+			p.file = s.newMember(p.name())
 			p.file.SetMissing()
 		}
 		p.file.setContent(p.next)
@@ -234,9 +254,9 @@ func (s *Store) keepInMemory(parts []*part) {
 func (s *Store) commitParts(ctx context.Context, parts []*part) (merged bool, err error) {
 	for _, p := range parts {
 		if p.file != nil {
-			if p.file.Real != s.folder.memberPath(p.Member) {
-				return false, fmt.Errorf("the file %s.json is a link, which can only be changed alone: %w",
-					p.Member, storage.ErrInvalid)
+			if p.file.Real != s.folder.filePath(p.name()) {
+				return false, fmt.Errorf("the file %s is a link, which can only be changed alone: %w",
+					p.name(), storage.ErrInvalid)
 			}
 			p.Old = new(p.file.LastSeen.Sum)
 			p.OldSize = p.base.Size()
@@ -362,7 +382,7 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 // refreshPart looks at the file of p, and reports whether the file is absent.
 func (s *Store) refreshPart(ctx context.Context, p *part) (absent bool, err error) {
 	if p.file == nil {
-		p.file = s.fileOf(p.Member)
+		p.file = s.newMember(p.name())
 		err = p.file.start(ctx, false)
 	} else {
 		f := p.file
