@@ -149,7 +149,7 @@ func (req *request) fileState() *SourceFile {
 		file.Column = e.Column
 		file.Excerpt = e.Excerpt
 		if file.Folder {
-			file.Collection = strings.TrimSuffix(filepath.Base(e.File), ".json")
+			file.Collection = strings.TrimSuffix(filepath.Base(e.File), filepath.Ext(e.File))
 		}
 	}
 	return &file

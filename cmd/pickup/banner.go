@@ -211,6 +211,8 @@ func (s *service) private() []string {
 	if filestore.IsFolder(s.file) {
 		folder := wildcard.ReplaceAllString(s.file, `\$0`)
 		files, _ = filepath.Glob(filepath.Join(folder, "*.json")) // the pattern is valid
+		more, _ := filepath.Glob(filepath.Join(folder, "*.json5"))
+		files = append(files, more...)
 	}
 	return append(files, s.own()...)
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pickup/etcdstore"
@@ -101,7 +102,7 @@ func (c *diffCommand) changes(ctx context.Context, path string) ([]database.Chan
 
 // readFolder reads a folder, or the folder at path in a commit.
 func readFolder(ctx context.Context, name, path string) (docs []*document.Document, err error) {
-	files, err := fs.Glob(os.DirFS(name), "*.json")
+	files, err := fs.Glob(os.DirFS(name), "*.json*")
 	read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(name, file)) }
 	if !filestore.IsFolder(name) {
 		var list []byte
@@ -114,7 +115,8 @@ func readFolder(ctx context.Context, name, path string) (docs []*document.Docume
 	}
 	for _, file := range files {
 		member := filestore.MemberOf(file)
-		if member == "" {
+		has := func(d *document.Document) bool { return d.Only() == member }
+		if member == "" || slices.ContainsFunc(docs, has) { // posts.json5 next to posts.json is not served
 			continue
 		}
 		text, err := read(file)
@@ -139,6 +141,9 @@ func (c *diffCommand) readFile(
 		return nil, err
 	}
 	member := cmp.Or(filestore.MemberOf(c.B), filestore.MemberOf(path), filestore.MemberOf(c.A))
+	if document.IsJSON5(path) && !isFile(name) && !strings.Contains(name, ":") {
+		name += ":" + filepath.Base(path) // a commit
+	}
 	d, err := parseText(member, name, text, append(before, nil)[0])
 	return []*document.Document{d}, err
 }

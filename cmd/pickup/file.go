@@ -49,7 +49,6 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 	if err == nil {
 		return store, nil
 	}
-	broken, _ := errors.AsType[*storage.BrokenError](err)
 	_, hasAdvice := errors.AsType[*storage.AdviceError](err)
 	_, noFolder := os.Stat(filepath.Dir(path))
 	switch {
@@ -63,9 +62,6 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 		err = config.UsageError{Err: err}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, storage.ErrShape):
 		err = config.UsageError{Err: err}
-	case broken != nil && filepath.Ext(broken.File) == ".json5":
-		err = fmt.Errorf("%w (of JSON5, only comments and trailing commas are accepted: npx json5 %s > db.json)",
-			err, shellFile(broken.File))
 	}
 	return nil, err
 }

@@ -38,7 +38,7 @@ const gitTime = time.Second
 // ignorePattern returns the pattern of pickup's files next to a database.
 func ignorePattern(path string) string {
 	if filestore.IsFolder(path) {
-		return ".*.json.*"
+		return ".*.json*.*"
 	}
 	return "." + filepath.Base(openfile.Real(path)) + ".*"
 }
@@ -98,7 +98,7 @@ func gitAttribute(ctx context.Context, path, name string) string {
 }
 
 // hunkHeader matches the lines with the name of a record or a collection.
-const hunkHeader = `^[ \t]*"[^"]+": \[|^[ \t]*\{?[ \t]*"id": .*$`
+const hunkHeader = `^[ \t]*["']?[^"':]+["']?: \[|^[ \t]*\{?[ \t]*["']?id["']?: .*$`
 
 // setUpGit makes git merge the database at path and its schema by record: with attributes in
 // the repository, for all clones, and the command in the configuration of this clone.
@@ -107,7 +107,7 @@ func setUpGit(ctx context.Context, e *environment, path string) error {
 	root := repository(ctx, path)
 	files := []string{real}
 	if filestore.IsFolder(path) {
-		files = []string{filepath.Join(real, "*.json")}
+		files = []string{filepath.Join(real, "*.json"), filepath.Join(real, "*.json5")}
 	} else if schema, err := lint.SchemaPath(real, ""); err == nil {
 		files = append(files, schema)
 	}
@@ -183,12 +183,12 @@ func mergeDriver(program string) string {
 var wildcard = regexp.MustCompile(`[][*?\\]`)
 
 // gitPattern returns the pattern of .gitattributes for a path in the repository. The
-// files of a folder have the path FOLDER/*.json.
+// files of a folder have the path FOLDER/*.json or FOLDER/*.json5.
 func gitPattern(path string) string {
-	folder, isFolder := strings.CutSuffix("/"+filepath.ToSlash(path), "/*.json")
+	folder, files, isFolder := strings.Cut("/"+filepath.ToSlash(path), "/*")
 	pattern := wildcard.ReplaceAllString(folder, `\$0`)
 	if isFolder {
-		pattern += "/*.json"
+		pattern += "/*" + files
 	}
 	if strings.ContainsAny(pattern, " \t\"") {
 		return rawjson.Quote(pattern)

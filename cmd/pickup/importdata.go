@@ -436,10 +436,10 @@ func (m *dataImport) read(s *database.Snapshot) (err error) {
 		})
 	case ".har":
 		m.items = m.recording.Items
-	case ".json":
+	case ".json", ".json5":
 		m.items, err = source.JSON(m.Source, name, m.text)
 	default:
-		return config.Usagef("%s does not end in .csv, .tsv, .json or .har", m.Source)
+		return config.Usagef("%s does not end in .csv, .tsv, .json, .json5 or .har", m.Source)
 	}
 	if err != nil || m.Only == nil {
 		return err

@@ -72,6 +72,9 @@ func (c *mergeCommand) merge(ctx context.Context, m *merge) (stops bool, text []
 			}
 		}
 		side := []string{"base", "ours", "theirs"}[i]
+		if document.IsJSON5(m.path) {
+			side += ".json5"
+		}
 		*docs[i], err = parseText(filestore.MemberOf(m.path), side, text, m.base)
 		if err != nil {
 			return false, nil, err

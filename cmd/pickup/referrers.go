@@ -28,11 +28,12 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 	for _, name := range m.rules.Members() {
 		for _, ref := range m.rules.Member(name).References {
 			if ref.Collection == collection {
-				found[name+".json"] = true
+				found[memberFile(dir, name)] = true
 			}
 		}
 	}
-	field := rawjson.Quote(m.snapshot(m.theirs).KeyOf(spell.Singular(collection)))
+	key := m.snapshot(m.theirs).KeyOf(spell.Singular(collection))
+	fields := []string{rawjson.Quote(key), "'" + key + "'", key + ":"} // the last two in JSON5
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -46,11 +47,12 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if bytes.Contains(text, []byte(field)) {
+		isIn := func(field string) bool { return bytes.Contains(text, []byte(field)) }
+		if slices.ContainsFunc(fields, isIn) {
 			found[e.Name()] = true
 		}
 	}
-	committed, err := committedWith(ctx, dir, field)
+	committed, err := committedWith(ctx, dir, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 			found[name] = true
 		}
 	}
-	delete(found, collection+".json")
+	delete(found, memberFile(dir, collection))
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		paths = append(paths, filepath.ToSlash(filepath.Join(dir, name)))
@@ -67,11 +69,20 @@ func (m *merge) referrers(ctx context.Context) ([]string, error) {
 	return paths, nil
 }
 
-// committedWith returns the names of the files directly in a directory that contain a text in
+// memberFile returns the name of the file of a collection in a folder.
+func memberFile(dir, collection string) string {
+	name := collection + ".json"
+	if !isFile(filepath.Join(dir, name)) && isFile(filepath.Join(dir, name+"5")) {
+		name += "5"
+	}
+	return name
+}
+
+// committedWith returns the names of the files directly in a directory that contain one of texts in
 // any of the latest commits of all branches. The other side of the merge is among these
 // commits, with files that may not be on the disk. Outside of a repository, committedWith
 // returns nothing.
-func committedWith(ctx context.Context, dir, text string) (names []string, err error) {
+func committedWith(ctx context.Context, dir string, texts []string) (names []string, err error) {
 	const latest = "--count=100"
 	branches, err := git(ctx, ".", "for-each-ref", latest, "--sort=-committerdate", "--format=%(objectname)")
 	if err != nil {
@@ -85,7 +96,10 @@ func committedWith(ctx context.Context, dir, text string) (names []string, err e
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	args := append([]string{"--literal-pathspecs", "grep", "-lzF", "--max-depth=0", "-e", text}, commits...)
+	args := append([]string{"--literal-pathspecs", "grep", "-lzF", "--max-depth=0"}, commits...)
+	for _, text := range texts {
+		args = slices.Insert(args, 2, "-e", text)
+	}
 	out, err := git(ctx, ".", append(args, "--", dir)...)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return nil, nil // no file has the text
