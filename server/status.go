@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"math"
 	"net/http"
 	"path/filepath"
@@ -144,6 +145,9 @@ func (req *request) fileState() *SourceFile {
 	p, _ := problem.Of(broken, req.keeper())
 	file.State = "broken"
 	file.Detail = p.Detail
+	if errors.Is(broken, fs.ErrNotExist) && !file.Folder {
+		file.State = "missing" // the next write creates it again
+	}
 	if e, ok := errors.AsType[*storage.BrokenError](broken); ok {
 		file.Line = e.Line
 		file.Column = e.Column

@@ -6,7 +6,10 @@ const headers = { "Pickup-Page": "1" }; // rules for simulated answers do not ap
 const manyTags = 6;
 
 // What people use first: the records, and of the service these.
-const common = ["get /db", "patch /db", "get /_/changes"];
+const common = ["get /db", "get /_/changes"];
+
+const withParameters = (operation, parameters) =>
+  operation.responses ? { ...operation, parameters: [...(operation.parameters ?? []), ...parameters] } : operation;
 
 /** Returns the document with what people use first, or with everything. The small print has a place of its own. */
 function part(document, isAll) {
@@ -14,9 +17,15 @@ function part(document, isAll) {
   const servers = document.servers.map((server) => ({ ...server, url: new URL(server.url, location.origin).href.replace(/\/$/, "") }));
   const isShown = (path, method, { tags = [] }) =>
     isAll || common.includes(method + " " + path) || !(tags.includes("service") || (method === "post" && /\}\//.test(path)));
-  const paths = Object.entries(document.paths).map(([path, operations]) => [
+  // The viewer does not resolve the parameters of a path, and shows them without a name.
+  const resolved = (parameter) => (parameter.$ref ? document.components.parameters[parameter.$ref.split("/").pop()] : parameter);
+  const paths = Object.entries(document.paths).map(([path, { parameters = [], ...operations }]) => [
     path,
-    Object.fromEntries(Object.entries(operations).filter(([method, operation]) => !operation.responses || isShown(path, method, operation))),
+    Object.fromEntries(
+      Object.entries(operations)
+        .filter(([method, operation]) => !operation.responses || isShown(path, method, operation))
+        .map(([method, operation]) => [method, withParameters(operation, parameters.map(resolved))]),
+    ),
   ]);
   const hasSome = (operations) => Object.values(operations).some((operation) => operation.responses);
   return { ...document, info, servers, paths: Object.fromEntries(paths.filter(([, operations]) => hasSome(operations))) };

@@ -126,8 +126,10 @@ func dataFlow(p *pageTest) {
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog")`)
 	p.show("#/_/changes")
-	drop("[]")
-	p.sees("Drop a file on a collection to import it.")
+	drop("[]") // becomes a collection
+	p.until(`document.querySelector("dialog #new-data")?.value === "[]"`)
+	p.press("Escape")
+	p.until(`!document.querySelector("dialog")`)
 	p.console()
 
 	// What is filtered is exported.

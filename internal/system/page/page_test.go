@@ -127,6 +127,11 @@ func TestPage(t *testing.T) {
 		{"live", liveFlow},
 		{"query", queryFlow},
 		{"cell", cellFlow},
+		{"begin", beginFlow},
+		{"habits", habitsFlow},
+		{"missing", missingFlow},
+		{"code", codeFlow},
+		{"typing", typingFlow},
 		{"refused", refusedFlow},
 		{"pickers", pickersFlow},
 		{"keys", keysFlow},
@@ -538,7 +543,7 @@ func keysFlow(p *pageTest) {
 			new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...held}));
 		const control = {ctrlKey: true}, shift = {ctrlKey: true, shiftKey: true}, alt = {altKey: true};
 		const list = [["f", control], ["g", control], ["F3", {}], ["F5", {}], ["l", control], ["p", control], ["r", control], ["t", control],
-			["w", control], ["a", control], ["s", control], ["+", control], ["-", control], ["0", control], ["k", shift], ["r", shift], ["z", shift],
+			["w", control], ["s", control], ["+", control], ["-", control], ["0", control], ["k", shift], ["r", shift],
 			["PageUp", control], ["PageDown", control], ["ArrowLeft", alt], ["ArrowRight", alt], ["ArrowDown", alt], ["d", alt], ["F6", {}], ["F12", {}]];
 		const taken = list.filter(([key, held]) => !press(key, held)).map(([key]) => key);
 		const wheel = held => document.activeElement.dispatchEvent(new WheelEvent("wheel", {deltaY: 9, bubbles: true, cancelable: true, ...held}));
@@ -1334,6 +1339,9 @@ func docsFlow(p *pageTest) {
 	p.click(`[data-path="/schedules/{id}"]`)
 	p.until(`document.querySelector(".opblock.is-open .parameters")`)
 	p.accessible("docs", true)
+	const parameters = `[...document.querySelectorAll(".opblock.is-open .parameter__name")].map(e => e.firstChild.textContent)`
+	p.want(parameters+`.includes("If-None-Match")`, "true")
+	p.want(parameters+`.filter(name => name.trim() === "").length`, "0")
 	p.click("#all")
 	p.until(`document.querySelector('[data-path="/_/sessions/{id}/commit"]') && document.querySelectorAll(".opblock").length > 40`)
 	p.click(".home")

@@ -2,8 +2,7 @@
 
 /** Returns the theme that is shown. */
 export const themeOf = (): string =>
-  document.documentElement.dataset["theme"] ??
-  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  document.documentElement.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 
 /** Switches between light and dark. It forgets the choice that the system makes anyway. */
 export function switchTheme(): string {

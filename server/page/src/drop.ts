@@ -1,4 +1,4 @@
-// Files that are dropped on the page: those on a collection are imported.
+// Files that are dropped on the page: those on a collection are imported, others become one.
 import { useEffect } from "preact/hooks";
 import { hasCollection, whyLocked } from "./data/catalog.ts";
 import { withTools } from "./lazy.tsx";
@@ -15,9 +15,12 @@ export function useFileDrop(): void {
       const [name = ""] = route.value.path,
         [file] = event.dataTransfer.files;
       if (event.type !== "drop" || !file) return;
-      if (!hasCollection(name)) toast("Drop a file on a collection to import it.", { bad: true });
-      else if (whyLocked.value) toast(whyLocked.value, { bad: true });
-      else void file.text().then((text) => withTools((tools) => tools.showImport(name, text)));
+      if (whyLocked.value) return void toast(whyLocked.value, { bad: true });
+      void file
+        .text()
+        .then((text) =>
+          withTools((tools) => (hasCollection(name) ? tools.showImport(name, text) : tools.showNewCollection(text))),
+        );
     };
     addEventListener("dragover", onDrag);
     addEventListener("drop", onDrag);

@@ -6,7 +6,8 @@ import { isHelpOpen, isPaletteOpen } from "./dialogs.ts";
 import { toast } from "./messages.tsx";
 import { go, href, route } from "./route.ts";
 import { hasModifier } from "./ui.tsx";
-import { undoLast } from "./data/undo.ts";
+import { catchKeys, openForm } from "./typing.tsx";
+import { redoLast, undoLast } from "./data/undo.ts";
 
 // WCAG 2.1.4: somebody who speaks to the page can switch off keys of one letter.
 export const hasLetters = signal(localStorage.getItem("pickup.letters") !== "off");
@@ -30,13 +31,15 @@ export function useKeys(): void {
       const isTyping = target.closest("input, textarea, select, [contenteditable=true], .editor, dialog") !== null;
       if (hasModifier(event) && key === "k" && !event.shiftKey) {
         event.preventDefault();
+        if (!isPaletteOpen.value) catchKeys();
         isPaletteOpen.value = !isPaletteOpen.value;
         return;
       }
       if (event.defaultPrevented || isTyping || event.altKey) return;
       if (hasModifier(event)) {
         if (key === "/") isHelpOpen.value = true;
-        else if (key === "z" && !event.shiftKey) void undoLast();
+        else if (key === "y" || (key === "z" && event.shiftKey)) void redoLast();
+        else if (key === "z") void undoLast();
         else return;
         event.preventDefault();
         return;
@@ -74,7 +77,7 @@ function press(key: string): boolean {
     case "n":
       if (isReadOnly.value || !hasCollection(name)) return false;
       if (whyOff.value) toast(whyOff.value, { bad: true });
-      else go(href(["_", "new", name], route.value.query));
+      else openForm(href(["_", "new", name], route.value.query));
       return true;
     case "?":
       isHelpOpen.value = true;

@@ -15,7 +15,9 @@ export interface MenuItem {
 
 /** Shows a menu with groups of items at a place of the window. */
 export function showMenu(label: string, x: number, y: number, groups: MenuItem[][]): void {
-  dialog.value = <Menu key={Math.random()} label={label} x={x} y={y} groups={groups.filter((group) => group.length > 0)} />;
+  dialog.value = (
+    <Menu key={Math.random()} label={label} x={x} y={y} groups={groups.filter((group) => group.length > 0)} />
+  );
 }
 
 interface MenuProps {

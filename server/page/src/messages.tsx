@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { reasonOf } from "./data/api.ts";
 import { Icon } from "./icons.tsx";
+import { Catcher } from "./typing.tsx";
 
 const spoken = signal(""),
   urgent = signal(""); // interrupts what the screen reader says
@@ -23,14 +24,15 @@ interface Toast {
 }
 
 const toasts = signal<Toast[]>([]);
-const maxToasts = 3;
 const shownFor = 7000,
   shownLong = 10_000; // ms
 let lastID = 0;
 
 /** Shows a message for a moment and returns its id. */
 export function toast(text: string, options: Omit<Toast, "id" | "text"> = {}): number {
-  toasts.value = [...toasts.value.slice(1 - maxToasts), { id: ++lastID, text, ...options }];
+  // The latest alone, and one that has the focus: the list is Changes.
+  const focused = document.activeElement?.closest(".toast")?.id;
+  toasts.value = [...toasts.value.filter((t) => "toast-" + t.id === focused), { id: ++lastID, text, ...options }];
   announce(text, options.bad ? urgent : spoken);
   return lastID;
 }
@@ -71,6 +73,7 @@ export function Messages() {
         {urgent}
       </div>
       <section class="toasts" aria-label="Messages" onFocusIn={remember}>
+        <Catcher />
         {toasts.value.map((t) => (
           <ToastBox key={t.id} toast={t} />
         ))}

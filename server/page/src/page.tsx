@@ -61,7 +61,10 @@ const Failed = () => (
   </main>
 );
 
-/** Covers the page. What was typed stays under it: the browser asks for credentials when the page asks for its state. */
+/**
+ * Covers the page. What was typed stays under it: the browser asks for credentials when the
+ * page asks for its state.
+ */
 function SignedOut() {
   const [error, setError] = useState("");
   const signIn = () => {
@@ -130,9 +133,7 @@ function Page() {
       </a>
       <div class="frame">
         <TopBar />
-        {isMenuOpen.value && (
-          <div class="backdrop" onClick={closeMenu} />
-        )}
+        {isMenuOpen.value && <div class="backdrop" onClick={closeMenu} />}
         <Nav />
         <div class="content" inert={isMenuOpen.value}>
           <Banners />

@@ -97,7 +97,8 @@ export function Dialog({ title, children, onClose, class: name = "" }: DialogPro
       ref={ref}
       class={name}
       aria-label={title}
-      onClose={() => ref.current && (onClose ?? (() => ref.current?.showModal()))()} // with Escape, and not when it has gone
+      // With Escape, and not when it has gone.
+      onClose={() => ref.current && (onClose ?? (() => ref.current?.showModal()))()}
       onKeyDown={(event) => event.stopPropagation()}
       onClick={(event) => {
         if (event.target === ref.current) onClose?.(); // outside of it

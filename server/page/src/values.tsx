@@ -34,8 +34,7 @@ export function Value({ value, field, plain = false }: ValueProps) {
   if (field.kind === "reference" && (typeof value === "string" || isNumber(value))) {
     return <ReferenceLink collection={field.collection} id={String(value)} plain={plain} />;
   }
-  if (field.kind === "choice" && !isObject(value) && !Array.isArray(value))
-    return <Chip value={value} field={field} />;
+  if (field.kind === "choice" && !isObject(value) && !Array.isArray(value)) return <Chip value={value} field={field} />;
   if (typeof value === "boolean") {
     return (
       <span class={value ? "yes" : "no"}>
@@ -55,7 +54,15 @@ function Text({ value, field }: { value: string; field: Field }) {
     return (
       <span class="ref apart">
         <span class="clip grow">{clip(value, maxText)}</span>
-        <a class="goto" href={value} target="_blank" rel="noreferrer" tabIndex={-1} aria-label={"Open " + value} title="Open in another tab">
+        <a
+          class="goto"
+          href={value}
+          target="_blank"
+          rel="noreferrer"
+          tabIndex={-1}
+          aria-label={"Open " + value}
+          title="Open in another tab"
+        >
           <Icon name="out" size={12} />
         </a>
       </span>
@@ -64,8 +71,22 @@ function Text({ value, field }: { value: string; field: Field }) {
   if (field.kind !== "time" && field.kind !== "date") return <>{clip(value, maxText)}</>;
   return (
     <span class="num" title={localTime(value, "full")}>
-      {value}
+      {field.kind === "time" ? <Time text={value} /> : value}
     </span>
+  );
+}
+
+/** A time as it is stored. What people seldom read is faint. */
+function Time({ text }: { text: string }) {
+  const [, day, t, minutes, rest] = /^(\d{4}-\d\d-\d\d)([T ])(\d\d:\d\d)(.*)$/.exec(text) ?? [];
+  if (!day) return <>{text}</>;
+  return (
+    <>
+      {day}
+      <i>{t}</i>
+      {minutes}
+      <i>{rest}</i>
+    </>
   );
 }
 

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { components } from "./server.d.ts";
 import { parse, pointer, type Json } from "./json.ts";
+import { idOfTab } from "./tab.ts";
 
 export type Schemas = components["schemas"];
 export type Problem = Schemas["Problem"];
@@ -73,13 +74,13 @@ export function enterSession(name: string): void {
 }
 
 // Requests of this tab have ids by which it knows its own changes.
-const idOfTab = "page:" + Math.random().toString(36).slice(2) + ":";
+const loadedAt = Date.now().toString(36);
 let requestCount = 0;
 
 /** Whether a request was this tab's, and its answer had no record, which its list would need. */
 export const isBlind = (request: string | undefined): boolean => request?.endsWith("+") === true;
 
-export const isOfTab = (request: string | undefined): boolean => request?.startsWith(idOfTab) === true;
+export const isOfTab = (request: string | undefined): boolean => request?.startsWith(idOfTab()) === true;
 export const isOfPage = (request: string | undefined): boolean => request?.startsWith("page:") === true;
 
 /** Whether a path is a resource of the server and not of a session. */
@@ -95,8 +96,13 @@ export async function send(
   options: RequestOptions,
   more: Record<string, string>,
 ): Promise<Response> {
-  if (/^[^?]*\/\.\.?([/?]|$)/.test(path)) throw new Error(`A browser cannot send a request for ${path}: it removes the dots.`);
-  const headers: Record<string, string> = { "Pickup-Page": "1", "X-Request-Id": idOfTab + ++requestCount + (options.isMinimal ? "+" : ""), ...more };
+  if (/^[^?]*\/\.\.?([/?]|$)/.test(path))
+    throw new Error(`A browser cannot send a request for ${path}: it removes the dots.`);
+  const headers: Record<string, string> = {
+    "Pickup-Page": "1",
+    "X-Request-Id": `${idOfTab()}${loadedAt}.${++requestCount}` + (options.isMinimal ? "+" : ""),
+    ...more,
+  };
   const name = options.session ?? (isOutside(path) ? "" : session.value);
   if (name) headers["Pickup-Session"] = name;
   if (options.body !== undefined) headers["Content-Type"] = options.type ?? "application/json";

@@ -31,17 +31,17 @@ export const canWrite = (shape: Shape, field: Field): boolean =>
  * the broken file cannot. Who may only read sees nothing that writes.
  */
 export const whyOff = computed(() => {
-  const own = status.value?.file?.collection;
-  if (!broken.value || (own && own !== shownName.value)) return "";
-  if (!broken.value.startsWith("The file does not parse")) return broken.value;
+  const file = status.value?.file,
+    own = file?.collection;
+  if (!broken.value || file?.state === "missing" || (own && own !== shownName.value)) return "";
+  if (file?.line === undefined) return broken.value;
   return `${own ? own + ".json" : "The file"} does not parse, so nothing can be written${own ? " to it" : ""}.`;
 });
 
 /** Whether the page can write, and otherwise why not. */
 export const whyLocked = computed(() => (isReadOnly.value ? "You have read-only access." : whyOff.value));
 
-export const keyOf = (collection: string): string =>
-  collections.value.find((c) => c.name === collection)?.key ?? "id";
+export const keyOf = (collection: string): string => collections.value.find((c) => c.name === collection)?.key ?? "id";
 
 export const hasCollection = (name: string): boolean => collections.value.some((c) => c.name === name);
 export const hasObject = (name: string): boolean => objects.value.some((o) => o.name === name);
@@ -82,13 +82,17 @@ function show(now: Status): void {
   const before = status.value;
   status.value = now;
   prefix.value = now.prefix ?? "";
-  broken.value = now.file?.state === "broken" ? (now.file.detail ?? "") : "";
+  broken.value = now.file?.detail ?? "";
   const names = [...now.collections, ...now.objects].map((item) => item.name);
-  const isNew = (name: string) => !shapes.value.has(name);
   const rulesChanged = before !== null && JSON.stringify(before.rules) !== JSON.stringify(now.rules);
-  void loadShapes(names.filter((name) => rulesChanged || isNew(name)));
+  const isOld = (name: string) =>
+    rulesChanged || !shapes.value.has(name) || referencesOf(before, name) !== referencesOf(now, name);
+  void loadShapes(names.filter(isOld));
   if (now.findings?.pending) setTimeout(loadSoon, pendingFor);
 }
+
+const referencesOf = (status: Status | null, name: string): string =>
+  JSON.stringify(status?.relations?.filter((relation) => relation.from === name) ?? []);
 
 const samples = new Map<string, Obj[]>(); // the first records of collections
 
@@ -132,10 +136,8 @@ function loadSoon(): void {
 
 onChange((revisions) => {
   loadSoon();
-  // An edit of the file may bring fields that the inferred schema did not have, and so
-  // may another server.
-  const edited = revisions.filter((r) => r.by !== "api").flatMap(namesIn);
-  void loadShapes([...new Set(edited)].filter((name) => hasCollection(name) || hasObject(name)));
+  // Any write may bring fields that no rules name and the inferred schema did not have.
+  void loadShapes([...new Set(revisions.flatMap(namesIn))].filter((name) => hasCollection(name) || hasObject(name)));
 });
 
 onReset(() => {
@@ -224,7 +226,6 @@ onChange((revisions) => {
     if (revision.changes) {
       const changed = new Set(revision.changes.map((change) => change.collection + "/" + (change.id ?? "")));
       forgetLabels((key) => changed.has(key));
-    } else
-      forgetLabels((key) => Object.keys(revision.collections ?? {}).some((name) => key.startsWith(name + "/")));
+    } else forgetLabels((key) => Object.keys(revision.collections ?? {}).some((name) => key.startsWith(name + "/")));
   }
 });

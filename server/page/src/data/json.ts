@@ -42,7 +42,7 @@ function faultIn(text: string): NotJSON {
   const open: string[] = []; // the brackets that are not closed yet
   let want: "value" | "name" | "colon" | "next" = "value",
     isFirst = false; // in its brackets, which may be empty
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     space.lastIndex = at;
     token.lastIndex = at += space.exec(text)![0].length;
     const found = token.exec(text)?.[0] ?? "",
@@ -62,7 +62,12 @@ function faultIn(text: string): NotJSON {
     else if (want === "next" && found === "," && open.length > 0) want = end === "}" ? "name" : "value";
     else {
       const or = isFirst ? " or " + end : "";
-      const missing = { value: "A value" + or, name: "A name in double quotes" + or, colon: "A colon", next: "A comma or " + end };
+      const missing = {
+        value: "A value" + or,
+        name: "A name in double quotes" + or,
+        colon: "A colon",
+        next: "A comma or " + end,
+      };
       at -= found.length;
       if (want === "next" && open.length === 0) return new NotJSON("There is more than one value", text, at);
       return new NotJSON(missing[want] + " is missing", text, at);
@@ -82,9 +87,7 @@ export function parse(text: string): Json {
 function parseExactly(text: string): Json {
   return JSON.parse(text, (_name: string, value: unknown, context?: { source?: string }) => {
     const spelled = context?.source;
-    return typeof value === "number" && spelled !== undefined && String(value) !== spelled
-      ? new Num(spelled)
-      : value;
+    return typeof value === "number" && spelled !== undefined && String(value) !== spelled ? new Num(spelled) : value;
   }) as Json;
 }
 
@@ -125,8 +128,7 @@ export const isNumber = (value: Json | undefined): value is number | Num =>
 export const isObject = (value: Json | undefined): value is Obj =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Num);
 
-export const isEqual = (a: Json | undefined, b: Json | undefined): boolean =>
-  a === b || stringify(a) === stringify(b);
+export const isEqual = (a: Json | undefined, b: Json | undefined): boolean => a === b || stringify(a) === stringify(b);
 
 /** Returns the field of a record. A name such as "constructor" is a field like any other. */
 export const memberOf = (record: Obj | undefined, name: string): Json | undefined =>

@@ -75,7 +75,10 @@ export const onChange = (listener: Listener<Revision[]>): (() => void) => change
 /** Calls the listener when anything has to be read again: the stream was lost, or begins anew. */
 export const onReset = (listener: () => void): (() => void) => replaced.add(listener);
 
-/** Calls the listener when something else than records may have changed: the state of a file, what is simulated or held. */
+/**
+ * Calls the listener when something else than records may have changed: the state of a file,
+ * what is simulated or held.
+ */
 export const onNews = (listener: () => void): (() => void) => news.add(listener);
 
 const interval = 250; // ms
@@ -124,7 +127,8 @@ async function pollRequests(): Promise<void> {
   isPolling = true;
   try {
     const all = await read<LoggedRequest[]>("/_/requests");
-    if (!requests.value || all.length !== requests.value.length || all[0]?.id !== requests.value[0]?.id) showRequests(all);
+    if (!requests.value || all.length !== requests.value.length || all[0]?.id !== requests.value[0]?.id)
+      showRequests(all);
   } catch {
     // The stream says if the server is gone.
   }
@@ -141,7 +145,10 @@ const silence = 45_000; // ms after which the connection is lost: the server sen
 let watch = 0,
   hasRequests = false;
 
-/** Opens the stream. since is the revision that the page has read; withRequests says whether the server records requests. */
+/**
+ * Opens the stream. since is the revision that the page has read; withRequests says whether the
+ * server records requests.
+ */
 export function follow(since: string, withRequests: boolean): void {
   lastID ||= since;
   hasRequests = withRequests && !session.value;
@@ -159,7 +166,8 @@ async function listen(): Promise<void> {
   };
   try {
     expect();
-    const query = `?_fields=id&_streams=1&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
+    const query =
+      `?_fields=id&_streams=1&_since=${encodeURIComponent(lastID)}` + (hasRequests ? "&_requests=" + lastRequest : "");
     const headers = { Accept: "text/event-stream", "Last-Event-ID": lastID };
     const response = await send("GET", "/_/changes" + query, { signal: own.signal }, headers);
     if (response.status === 403) hasRequests = false; // the server was restarted and records none
@@ -241,4 +249,3 @@ isSignedOut.subscribe((isOut) => {
   if (!isOut) reconnect();
 });
 addEventListener("pagehide", disconnect);
-

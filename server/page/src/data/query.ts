@@ -34,8 +34,7 @@ export const operators = {
 } as const;
 export type Operator = keyof typeof operators;
 
-const isOperator = (name: string | undefined): name is Operator =>
-  name !== undefined && Object.hasOwn(operators, name);
+const isOperator = (name: string | undefined): name is Operator => name !== undefined && Object.hasOwn(operators, name);
 
 export function readQuery(text: string): Query {
   const query: Query = { terms: [], q: "", sort: [], rest: [] };

@@ -62,7 +62,10 @@ export interface FieldInput {
 export const isName = (picked: PickedRecord | undefined): boolean => picked !== undefined && picked.id === undefined;
 
 /** Returns the value of what was typed. It throws if that is none. */
-export async function resolveInput({ field, text, picked }: FieldInput, before: Json | undefined): Promise<Json | undefined> {
+export async function resolveInput(
+  { field, text, picked }: FieldInput,
+  before: Json | undefined,
+): Promise<Json | undefined> {
   if (!isName(picked)) return valueOf(field, text, before, picked?.id);
   const found = await find(field.collection, text);
   return valueOf(field, found.id, before, found.picked.id);
@@ -91,7 +94,11 @@ export async function readReferences(
     const { collection } = field;
     if (others.length > 0) {
       const ids = [record, ...others].map((own) => idOf(collection, own));
-      throw new Error(`${ids.length} records of ${collection} have this name. Use an id: ${ids.slice(0, 5).join(", ")}${ids.length > 5 ? ", …" : "."}`);
+      throw new Error(
+        `${ids.length} records of ${collection} have this name. Use an id: ` +
+          ids.slice(0, 5).join(", ") +
+          (ids.length > 5 ? ", …" : "."),
+      );
     }
     return valueOf(field, idOf(collection, record), before, memberOf(record, keyOf(collection)));
   };

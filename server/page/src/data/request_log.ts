@@ -9,8 +9,7 @@ const seenUntil = signal(Number(sessionStorage.getItem("pickup.seen"))); // the 
 /** The number of requests that failed since the list was shown. 401 is how a browser begins. */
 export const unseenFailures = computed(
   () =>
-    (requests.value ?? []).filter((r) => isFailed(r) && r.status !== 401 && Date.parse(r.at) > seenUntil.value)
-      .length,
+    (requests.value ?? []).filter((r) => isFailed(r) && r.status !== 401 && Date.parse(r.at) > seenUntil.value).length,
 );
 
 export function setSeen(): void {

@@ -152,7 +152,9 @@ const formats: [kind: Kind, pattern: RegExp][] = [
 export function withFormats(shape: Shape, records: Json[]): Shape {
   const fields = shape.fields.map((field) => {
     if (field.kind !== "text" || field.name === shape.key) return field;
-    const texts = records.map((record) => (isObject(record) ? memberOf(record, field.name) : undefined)).filter((value) => typeof value === "string");
+    const texts = records
+      .map((record) => (isObject(record) ? memberOf(record, field.name) : undefined))
+      .filter((value) => typeof value === "string");
     const kind = texts.length > 0 && formats.find(([, pattern]) => texts.every((text) => pattern.test(text)))?.[0];
     return kind ? { ...field, kind } : field;
   });

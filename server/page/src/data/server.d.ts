@@ -110,7 +110,7 @@ export interface components {
             /** Format: date-time */
             modified?: string;
             /** @enum {string} */
-            state: "ok" | "broken";
+            state: "ok" | "broken" | "missing";
             /** @description Where it is broken, from 1. */
             line?: number;
             column?: number;

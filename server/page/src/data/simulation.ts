@@ -37,7 +37,18 @@ function setOff(list: Rule[]): void {
 
 const holdName = "page"; // under which the rules of the page hold requests
 
-export const endings = ["503", "500", "502", "401", "404", "429", "connection-reset", "empty-response", "lost-answer", "hold"];
+export const endings = [
+  "503",
+  "500",
+  "502",
+  "401",
+  "404",
+  "429",
+  "connection-reset",
+  "empty-response",
+  "lost-answer",
+  "hold",
+];
 
 /** Returns how a rule ends a request: a status, a fault of the connection, "hold", or "" for as without the rule. */
 export const endingOf = ({ hold, fault, code, body }: Rule): string =>
@@ -47,7 +58,9 @@ export const endingOf = ({ hold, fault, code, body }: Rule): string =>
 export function withEnding({ hold, fault, code, body, headers, ...rest }: Rule, ending: string): Rule {
   if (ending === "") return rest;
   if (ending === "hold") return { ...rest, hold: holdName };
-  return /^\d+$/.test(ending) ? { ...rest, code: Number(ending) } : { ...rest, fault: ending as NonNullable<Rule["fault"]> };
+  return /^\d+$/.test(ending)
+    ? { ...rest, code: Number(ending) }
+    : { ...rest, fault: ending as NonNullable<Rule["fault"]> };
 }
 
 async function loadRules(): Promise<void> {
@@ -97,7 +110,10 @@ export const switchRule = ({ rule, isOn }: ListedRule): Promise<void> =>
     }
   });
 
-/** Replaces a rule in its place. Those before it stay as they are: one that is set anew forgets what it has answered. */
+/**
+ * Replaces a rule in its place. Those before it stay as they are: one that is set anew forgets
+ * what it has answered.
+ */
 export function changeRule({ rule, isOn }: ListedRule, change: (rule: Rule) => Rule): Promise<void> {
   if (!isOn) {
     setOff(offRules.value.map((other) => (other === rule ? change(rule) : other)));
@@ -117,7 +133,8 @@ export function changeRule({ rule, isOn }: ListedRule, change: (rule: Rule) => R
   });
 }
 
-const successors = new Map<string, string>(); // ids of rules that were replaced: one may be changed twice before it is drawn
+// The ids of rules that were replaced: one may be changed twice before it is drawn.
+const successors = new Map<string, string>();
 
 export async function removeAllRules(): Promise<void> {
   await ask("DELETE", "/_/simulate");
@@ -133,8 +150,16 @@ export function describeRule(rule: Rule): string {
   if (rule.fault) parts.push("end with " + rule.fault);
   const which = rule.percent === undefined ? "" : `${rule.percent} % of `;
   const left = (rule.times ?? 0) - (rule.hits ?? 0);
-  const until = rule.times === undefined ? "" : left > 1 ? ` (the next ${left} only)` : left === 1 ? " (the next one only)" : " (used up)";
-  return `${which}${rule.methods?.join(", ") ?? "all requests"} to ${rule.path ?? "/**"} ${parts.join(" and ")}${until}`;
+  const until =
+    rule.times === undefined
+      ? ""
+      : left > 1
+        ? ` (the next ${left} only)`
+        : left === 1
+          ? " (the next one only)"
+          : " (used up)";
+  const methods = rule.methods?.join(", ") ?? "all requests";
+  return `${which}${methods} to ${rule.path ?? "/**"} ${parts.join(" and ")}${until}`;
 }
 
 /** Reads the rules, or keeps those that are known. */

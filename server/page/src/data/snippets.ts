@@ -9,6 +9,7 @@ export interface RequestText {
   type?: string | undefined;
   tag?: string | undefined; // that the record has to have
   session?: string | undefined;
+  answer?: string | undefined; // its type in TypeScript
   headers?: [name: string, value: string][]; // all that it has, instead of those that follow from the rest
 }
 
@@ -60,7 +61,48 @@ function writeFetch(request: RequestText): string {
   if (headers.length > 0) options.push(`  headers: { ${headers.join(", ")} },`);
   if (request.body) options.push(`  body: ${literalOf(request.body)},`);
   const more = options.length > 0 ? `, {\n${options.join("\n")}\n}` : "";
-  return `const response = await fetch(${JSON.stringify(urlOf(request))}${more});\nconst data = await response.json();`;
+  const data = request.answer ? "data: " + request.answer : "data";
+  return `const response = await fetch(${JSON.stringify(urlOf(request))}${more});\nconst ${data} = await response.json();`;
+}
+
+/** Writes a call of a library that has a method for each method of HTTP, as axios and ky have. */
+function writeCall(
+  request: RequestText,
+  library: string,
+  writeOptions: (body: string, headers: string) => string,
+): string {
+  const { method, body } = request;
+  const headers = headersOf(request)
+    .filter(([name, value]) => name !== "Content-Type" || value !== jsonType)
+    .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  const options = writeOptions(
+    body ? valueOf(body) : "",
+    headers.length > 0 ? `headers: { ${headers.join(", ")} }` : "",
+  );
+  const known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].includes(method);
+  const name = known ? `${library}.${method.toLowerCase()}` : library;
+  return `${name}(${[JSON.stringify(urlOf(request)), options].filter(Boolean).join(", ")})`;
+}
+
+/** Returns a body as an expression: its value, or its text. */
+const valueOf = (body: string): string => literalOf(body).replace(/^JSON\.stringify\(([^]*)\)$/, "$1");
+
+function writeAxios(request: RequestText): string {
+  const call = writeCall(request, "axios", (body, headers) => {
+    const options = headers && `{ ${headers} }`;
+    return ["GET", "HEAD", "DELETE"].includes(request.method)
+      ? options
+      : [body || "undefined", options].filter(Boolean).join(", ");
+  });
+  return `const { data } = await ${request.answer ? call.replace("(", `<${request.answer}>(`) : call};`;
+}
+
+function writeKy(request: RequestText): string {
+  const call = writeCall(request, "ky", (body, headers) => {
+    const parts = [body && `json: ${body}`, headers].filter(Boolean);
+    return parts.length > 0 ? `{ ${parts.join(", ")} }` : "";
+  });
+  return `const data = await ${call}.json${request.answer ? `<${request.answer}>` : ""}();`;
 }
 
 /** Writes a command for sh. It has the name of the user but not the password, for which curl asks. */
@@ -73,7 +115,10 @@ function writeCurl(request: RequestText, user?: string): string {
     if (value !== jsonType) words.push("-H", quote(name + ": " + value));
   }
   if (request.body)
-    words.push(headersOf(request).some(([, value]) => value === jsonType) ? "--json" : "--data-binary", quote(request.body));
+    words.push(
+      headersOf(request).some(([, value]) => value === jsonType) ? "--json" : "--data-binary",
+      quote(request.body),
+    );
   if (/[[\]{}]/.test(request.path)) words.push("--globoff");
   words.push(quote(urlOf(request)));
   return words.join(" ");
@@ -82,7 +127,8 @@ function writeCurl(request: RequestText, user?: string): string {
 function writeHTTPie(request: RequestText, user?: string): string {
   const body = request.body ? ` <<< ${quote(request.body)}` : "";
   const headers = headersOf(request).map(([name, value]) => " " + quote(name + ":" + value));
-  return `http ${user ? `-a ${quote(user)} ` : ""}${methodWord(request.method)} ${quote(urlOf(request))}${headers.join("")}${body}`;
+  const words = ["http", ...(user ? ["-a", quote(user)] : []), methodWord(request.method), quote(urlOf(request))];
+  return words.join(" ") + headers.join("") + body;
 }
 
 export const languages: Language[] = [
@@ -90,4 +136,6 @@ export const languages: Language[] = [
   { name: "fetch", write: writeFetch },
   { name: "curl", write: writeCurl },
   { name: "HTTPie", write: writeHTTPie },
+  { name: "axios", write: writeAxios },
+  { name: "ky", write: writeKy },
 ];

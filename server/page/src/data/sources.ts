@@ -26,8 +26,12 @@ export async function readSource(text: string): Promise<Source> {
   const twice = columns.find((name, i) => columns.indexOf(name) !== i);
   if (twice) throw new Error(`Line 1 has the column ${twice} twice.`);
   const records = lines.map(({ cells, line }) => {
-    if (cells.length > columns.length) throw new Error(`Line ${line} has ${cells.length} values, and line 1 has ${columns.length} names.`);
-    return { line, values: new Map(cells.map((cell, i): [string, Json] => [columns[i]!, cell]).filter(([, cell]) => cell !== "")) };
+    if (cells.length > columns.length)
+      throw new Error(`Line ${line} has ${cells.length} values, and line 1 has ${columns.length} names.`);
+    return {
+      line,
+      values: new Map(cells.map((cell, i): [string, Json] => [columns[i]!, cell]).filter(([, cell]) => cell !== "")),
+    };
   });
   return { isTable: true, columns, records };
 }
@@ -98,7 +102,9 @@ export function guessField(shape: Shape, name: string, { isTable, records }: Sou
 /** Returns a record with a value: a name with dots leads into objects. */
 export function assign(record: Obj, field: Field, value: Json | undefined, shape: Shape): Obj {
   if (value === undefined) return record;
-  const [head = "", ...path] = shape.fields.some(({ name }) => name === field.name) ? [field.name] : field.name.split(".");
+  const [head = "", ...path] = shape.fields.some(({ name }) => name === field.name)
+    ? [field.name]
+    : field.name.split(".");
   return { ...record, [head]: into(memberOf(record, head), path, value) };
 }
 

@@ -23,7 +23,10 @@ export async function changeRecords(operations: Operation[], done: string): Prom
 
 /** Deletes the records with some ids. */
 export const deleteRecords = (collection: string, ids: ReadonlySet<string>, done: string): Promise<void> =>
-  changeRecords([...ids].map((id) => ({ op: "delete", collection, id })), done);
+  changeRecords(
+    [...ids].map((id) => ({ op: "delete", collection, id })),
+    done,
+  );
 
 /** What a record is to become. */
 export interface RecordChange {
@@ -54,7 +57,10 @@ export async function writeRecords(
     throw new Error(`At most ${mostChanged.value.toLocaleString("en")} records can be changed at once.`);
   }
   try {
-    const answer = await transact(changes.map((change) => operationOf(collection, change)), { isTrial });
+    const answer = await transact(
+      changes.map((change) => operationOf(collection, change)),
+      { isTrial },
+    );
     if (!isTrial) toastUndo(done, answer.revision);
     return [];
   } catch (error) {
@@ -82,7 +88,8 @@ function faultsIn(collection: string, { errors = [] }: Problem, changes: RecordC
     const [n = "", part, name = ""] = pointerNames(at),
       change = changes[Number(n)];
     if (!change) return [];
-    if (part === "if") throw new Error(`Somebody else has changed ${name} of ${collection} ${change.id}. Nothing was written.`);
+    if (part === "if")
+      throw new Error(`Somebody else has changed ${name} of ${collection} ${change.id}. Nothing was written.`);
     if (part === "id") throw new Error(`${collection} ${change.id} no longer exists.`);
     if (part === "unset") return [{ change, field: removedFields(change)[Number(name)] ?? "", detail }];
     return part === "collection" ? [] : [{ change, field: name, detail }];

@@ -1,5 +1,6 @@
 // Undo of changes that this tab has made.
-import { ask, Refused } from "./api.ts";
+import { ask, Refused, type Answer } from "./api.ts";
+import { onDuplicate } from "./tab.ts";
 import { announce, dismiss, toast, toastError } from "../messages.tsx";
 
 interface Made {
@@ -7,8 +8,28 @@ interface Made {
   session: string | undefined; // instead of the page's, "" for the file
 }
 
-const made = new Map<string, Made>(); // the latest revisions, the newest last
+const made = new Map<string, Made>(readMade()), // the latest revisions, the newest last
+  undone: [revision: string, Made][] = []; // those that reverted them
 const kept = 100; // revisions
+
+/** Returns the revisions that this tab had made before the page was loaded anew. */
+function readMade(): [revision: string, made: Made][] {
+  const list = JSON.parse(sessionStorage.getItem("pickup.made") ?? "[]") as [string, string | null][];
+  return list.map(([revision, session]) => [revision, { message: 0, session: session ?? undefined }]);
+}
+
+function keepMade(): void {
+  const list = [...made].slice(-kept).map(([revision, { session }]) => [revision, session ?? null]);
+  sessionStorage.setItem("pickup.made", JSON.stringify(list));
+}
+
+onDuplicate(() => {
+  made.clear();
+  keepMade();
+});
+
+const revert = (revision: string, own: Made | undefined): Promise<Answer> =>
+  ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }), session: own?.session });
 
 /**
  * Reverts a revision, and withdraws the message about it. A revision that can never be
@@ -18,11 +39,14 @@ export async function undo(revision: string): Promise<void> {
   const own = made.get(revision);
   made.delete(revision);
   try {
-    await ask("POST", "/_/undo", { body: JSON.stringify({ rev: revision }), session: own?.session });
+    const answer = await revert(revision, own);
+    if (own && answer.revision) undone.push([answer.revision, own]);
   } catch (error) {
     const isFinal = error instanceof Refused && [409, 410].includes(error.status);
     if (own && !isFinal) made.set(revision, own);
     throw error;
+  } finally {
+    keepMade();
   }
   if (own) dismiss(own.message);
 }
@@ -42,8 +66,27 @@ export function toastUndo(text: string, revision: string, onDone?: () => void, s
       toastError("Could not undo.", error);
     }
   };
+  undone.length = 0;
   made.set(revision, { message: toast(text, { action: { name: "Undo", run } }), session });
   for (const old of made.keys()) if (made.size > kept) made.delete(old);
+  keepMade();
+}
+
+/** Makes the change again that this tab has undone last. */
+export async function redoLast(): Promise<void> {
+  const last = undone.pop();
+  if (!last) {
+    toast("Nothing to redo in this tab");
+    return;
+  }
+  const [revision, own] = last;
+  try {
+    const answer = await revert(revision, own);
+    made.set(answer.revision, { ...own, message: toast("Done again") });
+    keepMade();
+  } catch (error) {
+    toastError("Could not redo.", error);
+  }
 }
 
 /** Forgets the changes of a session that has ended. */
@@ -55,7 +98,7 @@ export function forgetSession(name: string): void {
 export async function undoLast(): Promise<void> {
   const revision = [...made.keys()].at(-1);
   if (!revision) {
-    announce("Nothing to undo");
+    toast("Nothing to undo in this tab");
     return;
   }
   try {

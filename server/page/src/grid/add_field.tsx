@@ -20,16 +20,23 @@ function AddField({ shape }: { shape: Shape }) {
   const add = async () => {
     try {
       const value = (text === "" ? null : valueOf(fieldOf(shape, name), text, undefined)) ?? null;
-      const list = await read<Obj[]>(`${pathOf(shape.name)}?${encodeURIComponent(name)}:exists=false&_start=0&_end=${mostChanged.value + 1}`);
+      const list = await read<Obj[]>(
+        `${pathOf(shape.name)}?${encodeURIComponent(name)}:exists=false&_start=0&_end=${mostChanged.value + 1}`,
+      );
       if (list.length === 0) throw new Error(`All records of ${shape.name} have this field, or there are none.`);
       if (list.length > mostChanged.value) {
         throw new Error(`More than ${formatCount(mostChanged.value)} records lack it, too many to change at once.`);
       }
       const changes = list.map((seen) => ({ id: idOf(shape.name, seen), seen, values: new Map([[name, value]]) }));
-      await submit(shape, changes.filter(({ id }) => id !== ""), [], {
-        done: `${count(changes.length, "record")} of ${shape.name} have ${name} now`,
-        onDone: closeDialog,
-      });
+      await submit(
+        shape,
+        changes.filter(({ id }) => id !== ""),
+        [],
+        {
+          done: `${count(changes.length, "record")} of ${shape.name} have ${name} now`,
+          onDone: closeDialog,
+        },
+      );
     } catch (e) {
       setError(e);
     }
@@ -46,7 +53,14 @@ function AddField({ shape }: { shape: Shape }) {
       >
         <div class="field">
           <label for="field-name">Name</label>
-          <input id="field-name" autofocus autocomplete="off" spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+          <input
+            id="field-name"
+            autofocus
+            autocomplete="off"
+            spellcheck={false}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
         </div>
         <div class="field">
           <label for="field-value">Value</label>

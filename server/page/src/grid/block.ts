@@ -20,21 +20,33 @@ export interface Block {
   range: Range;
 }
 
-/** Copies the cells, or all of the records that are selected, as text or as JSON. */
-export async function copyBlock(block: Block, asJSON: boolean, selected: ReadonlySet<string>): Promise<void> {
+/** Copies the cells, or all of the records that are selected, as text or as JSON, and returns whether it could. */
+export async function copyBlock(block: Block, asJSON: boolean, selected: ReadonlySet<string>): Promise<boolean> {
   const { rows, range } = block;
   try {
     const isOne = isOneCell(range),
       ofRecords = isOne && selected.size > 0;
     if (range.bottom - range.top >= mostChanged.value) throw tooMany();
-    const records = ofRecords ? await selectedRecords(rows, selected) : await rows.recordsOf(range.top, range.bottom + 1);
+    const records = ofRecords
+      ? await selectedRecords(rows, selected)
+      : await rows.recordsOf(range.top, range.bottom + 1);
     const columns = ofRecords ? block.columns : block.columns.slice(range.left, range.right + 1);
     const cells = records.map((record) => columns.map((field) => memberOf(record, field.name)));
     if (isOne && !ofRecords) await copyText(asJSON ? stringify(cells[0]?.[0]) : typedOf(cells[0]?.[0]));
-    else await copyText(asJSON ? stringify(records.map((record) => partOf(record, columns)), 2) : writeTable(cells));
+    else
+      await copyText(
+        asJSON
+          ? stringify(
+              records.map((record) => partOf(record, columns)),
+              2,
+            )
+          : writeTable(cells),
+      );
     announce(isOne && !ofRecords ? "Copied" : `${count(records.length, "row")} copied`);
+    return true;
   } catch (error) {
     toastError("Could not copy.", error);
+    return false;
   }
 }
 
@@ -90,7 +102,10 @@ async function readClipboard(text: string): Promise<(Obj | NewValue[])[]> {
   return readTable(text);
 }
 
-const exactly = (value: Json | undefined): NewValue => () => value;
+const exactly =
+  (value: Json | undefined): NewValue =>
+  () =>
+    value;
 
 function newRows({ shape, columns, range }: Block, clip: (Obj | NewValue[])[]): NewRow[] {
   const height = range.bottom - range.top + 1,
@@ -116,17 +131,33 @@ export async function fillDown(block: Block): Promise<void> {
     columns.slice(range.left, range.right + 1).map(({ name }) => [name, exactly(memberOf(first, name))]),
   );
   const below = { ...range, top: range.top + 1 };
-  await write({ ...block, range: below }, repeat(row, below)).catch((error: unknown) => toastError("Could not fill.", error));
+  await write({ ...block, range: below }, repeat(row, below)).catch((error: unknown) =>
+    toastError("Could not fill.", error),
+  );
+}
+
+/** Gives all cells what was typed into one of them. */
+export async function fillBlock(block: Block, text: string): Promise<void> {
+  const { columns, range } = block;
+  const row: NewRow = new Map(columns.slice(range.left, range.right + 1).map(({ name }) => [name, text]));
+  await write(block, repeat(row, range)).catch((error: unknown) => toastError("Could not fill.", error));
+}
+
+/** Copies the cells and clears them. */
+export async function cutBlock(block: Block): Promise<void> {
+  if (await copyBlock(block, false, new Set())) await clearBlock(block);
 }
 
 /** Makes the values null, or removes them if the rules do not allow null. */
 export async function clearBlock(block: Block): Promise<void> {
   const { columns, range } = block;
   const row: NewRow = new Map(
-    columns.slice(range.left, range.right + 1).map(({ name }) => [
-      name,
-      (field, was) => (was === null || was === undefined ? was : field.required ? null : nothingOf(field, was)),
-    ]),
+    columns
+      .slice(range.left, range.right + 1)
+      .map(({ name }) => [
+        name,
+        (field, was) => (was === null || was === undefined ? was : field.required ? null : nothingOf(field, was)),
+      ]),
   );
   await write(block, repeat(row, range)).catch((error: unknown) => toastError("Could not clear them.", error));
 }
@@ -137,7 +168,9 @@ const repeat = (row: NewRow, { top, bottom }: Range): NewRow[] => Array.from({ l
 async function write({ rows, shape, range }: Block, list: NewRow[], there = list.length): Promise<void> {
   if (list.length > mostChanged.value) throw tooMany();
   const records = there > 0 ? await rows.recordsOf(range.top, range.top + there) : [];
-  const texts = list.flatMap((row) => [...row]).flatMap(([name, text]) => (typeof text === "string" ? [{ field: fieldOf(shape, name), text }] : []));
+  const texts = list
+    .flatMap((row) => [...row])
+    .flatMap(([name, text]) => (typeof text === "string" ? [{ field: fieldOf(shape, name), text }] : []));
   const valueIn = await readReferences(texts);
   const changes: RecordChange[] = [],
     faults: Fault[] = [];

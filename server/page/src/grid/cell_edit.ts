@@ -11,6 +11,7 @@ import type { PickedRecord } from "../data/references.ts";
 import { useUnsaved } from "../route.ts";
 import type { Rows } from "./rows.ts";
 import { fieldOf, isStructured, nothingOf, typedOf, type Field, type Shape } from "../data/schema.ts";
+import { areCaught, catchKeys, takeKeys } from "../typing.tsx";
 import { toastUndo } from "../data/undo.ts";
 
 export interface CellEdit {
@@ -24,6 +25,8 @@ export interface CellEdit {
   tag: string;
   error: string;
 }
+
+const editorOf = () => document.querySelector<HTMLElement>(".edits :is(input, select, textarea)");
 
 const describe = (value: Json | undefined): string => typedOf(value) || "empty";
 
@@ -43,7 +46,8 @@ export function useCellEdit(
   current.current = cell;
 
   // While the list does not have the record, its row stays where it was.
-  const lastRow = useRef(-1);
+  const lastRow = useRef(-1),
+    leftRow = useRef(-1); // of the edit that was saved last
   const at = cell ? rows.indexOf(cell.id) : -1;
   if (at >= 0 || !cell) lastRow.current = at;
 
@@ -72,17 +76,19 @@ export function useCellEdit(
     () =>
       onChange((revisions) => {
         const edit = current.current,
-          own = revisions.flatMap((r) => r.changes ?? []).findLast((c) => c.collection === shape.name && c.id === edit?.id);
+          own = revisions
+            .flatMap((r) => r.changes ?? [])
+            .findLast((c) => c.collection === shape.name && c.id === edit?.id);
         if (edit && own?.op === "deleted") update(edit, { error: "This record has been deleted." });
       }),
     [shape.name],
   );
 
-  /** Whether a cell has an input, which needs the second bundle, for a key to be typed into. */
+  /** Whether a cell has an input for a key to be typed into. */
   const canType = (row: number, column: number): boolean => {
     const record = rows.at(row),
       field = columns[column];
-    if (!bundle.value || !record || !field || idOf(shape.name, record) === "") return false;
+    if (!record || !field || idOf(shape.name, record) === "") return false;
     return canWrite(shape, field) && !isStructured(field, memberOf(record, field.name));
   };
 
@@ -98,8 +104,19 @@ export function useCellEdit(
       return;
     }
     if (whyOff.value) return void toast(whyOff.value, { bad: true });
-    if (current.current && !(await save())) return document.querySelector<HTMLElement>(".edits :is(input, select, textarea)")?.focus();
-    const edit: CellEdit = { id, member: field.name, record, draft: typedOf(was), picked: undefined, was, isTypedOver, tag: "", error: "" };
+    catchKeys();
+    if (current.current && !(await save())) return takeKeys(editorOf());
+    const edit: CellEdit = {
+      id,
+      member: field.name,
+      record,
+      draft: typedOf(was),
+      picked: undefined,
+      was,
+      isTypedOver,
+      tag: "",
+      error: "",
+    };
     lastRow.current = row;
     setCell(edit);
     // The tag must belong to the value that the person sees.
@@ -126,21 +143,55 @@ export function useCellEdit(
     return answer;
   };
 
-  const run = async (edit: CellEdit, step?: [row: number, column: number]): Promise<boolean> => {
+  /** Gives a cell what a function makes of its value, unless that is the same. */
+  const replace = async (
+    row: number,
+    column: number,
+    make: (field: Field, was: Json | undefined) => Json | undefined,
+  ) => {
+    const record = rows.at(row),
+      field = columns[column];
+    if (!record || !field || !canWrite(shape, field)) return;
+    if (whyOff.value) return void toast(whyOff.value, { bad: true });
+    const id = idOf(shape.name, record),
+      was = memberOf(record, field.name);
+    try {
+      const value = make(field, was);
+      if (value === was) return;
+      const now = await get(pathOf(shape.name, id));
+      await write(id, field.name, value, now.tag);
+    } catch (error) {
+      toastError("Could not change it.", error);
+    }
+  };
+
+  const cancel = () => {
+    const edit = current.current;
+    setCell(null);
+    if (edit)
+      moveTo(
+        lastRow.current,
+        columns.findIndex((field) => field.name === edit.member),
+      );
+  };
+
+  const run = async (edit: CellEdit): Promise<boolean> => {
     const { id, member, draft, was } = edit;
     const isHere = () => current.current?.id === id && current.current.member === member;
     const leave = () => {
       if (!isHere()) return; // it was left while it was saved
-      const column = columns.findIndex((field) => field.name === member);
+      leftRow.current = lastRow.current;
       setCell(null);
-      if (step) moveTo(lastRow.current + step[0], column + step[1]);
     };
     if (!hasChanged(edit)) {
       leave();
       return true;
     }
     try {
-      const value = await bundle.value!.resolveInput({ field: fieldOf(shape, member), text: draft, picked: edit.picked }, was);
+      const value = await bundle.value!.resolveInput(
+        { field: fieldOf(shape, member), text: draft, picked: edit.picked },
+        was,
+      );
       let { tag } = edit;
       if (!tag) {
         const now = await get(pathOf(shape.name, id));
@@ -163,11 +214,18 @@ export function useCellEdit(
 
   /** Saves what was typed, and returns whether that is done. step moves to another cell then. */
   const save = async (step?: [row: number, column: number]): Promise<boolean> => {
-    if (!current.current) return true;
-    saving.current ??= run(current.current, step).finally(() => {
+    const edit = current.current;
+    if (!edit) return true;
+    const caught = step ? catchKeys() : 0; // for the next cell
+    leftRow.current = -1;
+    saving.current ??= run(edit).finally(() => {
       saving.current = null;
     });
-    return saving.current;
+    const isSaved = await saving.current;
+    if (!step || !areCaught(caught)) return isSaved;
+    if (leftRow.current < 0) takeKeys(editorOf());
+    else moveTo(leftRow.current + step[0], columns.findIndex((field) => field.name === edit.member) + step[1]);
+    return isSaved;
   };
 
   return {
@@ -181,32 +239,24 @@ export function useCellEdit(
     /** Handles a key in the input and reports whether it has a meaning there. */
     onKey: (event: KeyboardEvent): boolean => {
       const isText = event.target instanceof HTMLTextAreaElement;
-      if (event.key === "Escape") {
-        const edit = current.current;
-        setCell(null);
-        if (edit) moveTo(lastRow.current, columns.findIndex((field) => field.name === edit.member));
-      } else if (event.key === "Enter" && !(isText && event.shiftKey)) void save([1, 0]);
+      if (event.key === "Escape") cancel();
+      else if (event.key === "Enter" && !(isText && event.shiftKey)) void save([1, 0]);
       else if (event.key === "Tab") void save([0, event.shiftKey ? -1 : 1]);
       else return false;
       return true;
     },
 
     /** Makes the value of a cell null, or removes it if the rules do not allow null. */
-    clear: async (row: number, column: number) => {
-      const record = rows.at(row),
-        field = columns[column];
-      if (!record || !field || !canWrite(shape, field)) return;
-      if (whyOff.value) return void toast(whyOff.value, { bad: true });
-      const id = idOf(shape.name, record),
-        was = memberOf(record, field.name);
-      if (was === null || was === undefined) return;
-      try {
-        const now = await get(pathOf(shape.name, id));
-        await write(id, field.name, field.required ? null : nothingOf(field, was), now.tag);
-      } catch (error) {
-        toastError("Could not change it.", error);
-      }
-    },
+    clear: (row: number, column: number) =>
+      replace(row, column, (field, was) => {
+        if (was === null || was === undefined) return was;
+        return field.required ? null : nothingOf(field, was);
+      }),
+
+    /** Makes true false, and false true. */
+    toggle: (row: number, column: number) => replace(row, column, (_, was) => (typeof was === "boolean" ? !was : was)),
+
+    cancel,
   };
 }
 

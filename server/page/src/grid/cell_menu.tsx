@@ -14,6 +14,7 @@ import { showAddField } from "./add_field.tsx";
 import { clearBlock, copyBlock, fillDown, pasteBlock, type Block } from "./block.ts";
 import { FindReplace } from "./find_replace.tsx";
 import { isOneCell } from "./range.ts";
+import { showRemove, showRename, type Part } from "./reshape.tsx";
 
 interface CellMenuOptions extends Block {
   x: number;
@@ -49,9 +50,15 @@ function headerItems({ rows, shape, onSort, onMenu }: CellMenuOptions, field: Fi
     [
       ...(canWrite(shape, field) ? show() : []),
       { name: "Add a field…", icon: "plus", writes: true, run: () => showAddField(shape) },
+      ...(canWrite(shape, field) ? reshapeItems({ collection: shape.name, field: field.name }) : []),
     ],
   ];
 }
+
+const reshapeItems = (part: Part & { field: string }): MenuItem[] => [
+  { name: `Rename ${part.field}…`, writes: true, run: () => showRename(part) },
+  { name: `Remove ${part.field}…`, icon: "trash", writes: true, run: () => showRemove(part) },
+];
 
 const replaceItem = ({ rows, shape }: Pick<Block, "rows" | "shape">, field: Field): MenuItem => ({
   name: `Find and replace in ${field.name}…`,
@@ -82,7 +89,12 @@ function cellItems(options: CellMenuOptions, field: Field): MenuItem[][] {
     one.push({ name: `Open ${field.collection} ${target}`, icon: "right", keys: controlKey + " Enter", run: open });
   }
   const filters: MenuItem[] = [
-    { name: "Only with this value", icon: "filter", keys: controlKey + " Shift F", run: () => onFilter(field.name, value, false) },
+    {
+      name: "Only with this value",
+      icon: "filter",
+      keys: controlKey + " Shift F",
+      run: () => onFilter(field.name, value, false),
+    },
     { name: "Only without it", run: () => onFilter(field.name, value, true) },
   ];
   const block: MenuItem[] = [
@@ -92,10 +104,12 @@ function cellItems(options: CellMenuOptions, field: Field): MenuItem[][] {
   if (isWritable) {
     block.push({ name: "Paste", keys: controlKey + " V", writes: true, run: () => void paste(options) });
     const { top, bottom } = range;
-    if (bottom > top) block.push({ name: "Fill down", keys: controlKey + " D", writes: true, run: () => void fillDown(options) });
+    if (bottom > top)
+      block.push({ name: "Fill down", keys: controlKey + " D", writes: true, run: () => void fillDown(options) });
     block.push({ name: "Clear", keys: "Delete", writes: true, run: () => void clearBlock(options) });
   }
-  const records = isOne && selected.size === 0 ? "record" : count(isOne ? selected.size : range.bottom - range.top + 1, "record");
+  const records =
+    isOne && selected.size === 0 ? "record" : count(isOne ? selected.size : range.bottom - range.top + 1, "record");
   const whole: MenuItem[] = [
     { name: "New record", icon: "plus", keys: "Shift Enter", writes: true, run: options.onNew },
     ...(isOne ? [{ name: "Duplicate the record", writes: true, run: () => void duplicate(options, record) }] : []),

@@ -1,21 +1,20 @@
 // What can be done with a collection besides its records: imported, exported, filled
 // with made-up records, and its schema read.
 import { useEffect, useState } from "preact/hooks";
-import { ask, pathOf, prefix, problemOf, read, readText, Refused, send } from "../data/api.ts";
-import { isReadOnly, load, type Status } from "../data/catalog.ts";
+import { ask, pathOf, problemOf, readText, Refused, send } from "../data/api.ts";
+import { isReadOnly } from "../data/catalog.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
 import { memberOf, parse, stringify, type Obj } from "../data/json.ts";
 import { showMenu, type MenuItem } from "../menu.tsx";
 import { toastError } from "../messages.tsx";
-import { go, href } from "../route.ts";
 import { typedOf, type Shape } from "../data/schema.ts";
-import { transact } from "../data/transaction.ts";
 import { toastUndo } from "../data/undo.ts";
 import { Button, Copy, count, Dialog, ErrorBox, Segments, Skeleton } from "../ui.tsx";
 import { Value } from "../values.tsx";
 import { showAddField } from "./add_field.tsx";
 import { FindReplace } from "./find_replace.tsx";
 import { showImport } from "./import.tsx";
+import { showRemove, showRename } from "./reshape.tsx";
 import type { Rows } from "./rows.ts";
 import { ScrolledTable } from "./scrolled_table.tsx";
 
@@ -42,8 +41,22 @@ export function showCollectionMenu(button: HTMLElement, rows: Rows, shape: Shape
       show("Find and replace…", () => <FindReplace rows={rows} shape={shape} field={field} />),
     ],
     [show("Schema", () => <SchemaDialog shape={shape} />)],
+    [
+      { name: "Rename the collection…", writes: true, run: () => showRename({ collection: shape.name }) },
+      {
+        name: "Remove the collection…",
+        icon: "trash",
+        writes: true,
+        run: () => showRemove({ collection: shape.name }),
+      },
+    ],
   ];
-  showMenu(shape.name, left, bottom + 4, groups.map((group) => group.filter((item) => !item.writes || !isReadOnly.value)));
+  showMenu(
+    shape.name,
+    left,
+    bottom + 4,
+    groups.map((group) => group.filter((item) => !item.writes || !isReadOnly.value)),
+  );
 }
 
 /** Saves the records that a table shows as a file. */
@@ -79,7 +92,9 @@ function SchemaDialog({ shape }: { shape: Shape }) {
     <Dialog title={"Schema of " + shape.name} class="wide" onClose={closeDialog}>
       <h2>Schema of {shape.name}</h2>
       <Segments label="Part" options={schemaTexts} value={part} onChange={setPart} />
-      {part === "made from the data" && <p>All of the data follows this schema. To have writes checked against it, save it next to the file.</p>}
+      {part === "made from the data" && (
+        <p>All of the data follows this schema. To have writes checked against it, save it next to the file.</p>
+      )}
       {error !== null && <ErrorBox error={error} />}
       {part === "fields" ? (
         <FieldTable shape={shape} />
@@ -176,9 +191,18 @@ function Generate({ shape }: { shape: Shape }) {
       >
         <div class="field">
           <label for="made-count">How many</label>
-          <input id="made-count" inputMode="numeric" autofocus autocomplete="off" value={n} aria-describedby="made-help" onInput={(event) => setCount(event.currentTarget.value)} />
+          <input
+            id="made-count"
+            inputMode="numeric"
+            autofocus
+            autocomplete="off"
+            value={n}
+            aria-describedby="made-help"
+            onInput={(event) => setCount(event.currentTarget.value)}
+          />
           <p class="help" id="made-help">
-            At most {mostMade.toLocaleString("en")}. They fit the schema, refer to records that exist, and lead to nobody.
+            At most {mostMade.toLocaleString("en")}. They fit the schema, refer to records that exist, and lead to
+            nobody.
           </p>
         </div>
         {records && (
@@ -206,72 +230,4 @@ function Generate({ shape }: { shape: Shape }) {
       </form>
     </Dialog>
   );
-}
-
-export function showNewCollection(): void {
-  dialog.value = <NewCollection />;
-}
-
-function NewCollection() {
-  const [name, setName] = useState(""),
-    [error, setError] = useState<unknown>(null);
-  const create = async () => {
-    try {
-      await createCollection(name);
-      closeDialog();
-      setTimeout(() => go(href([name])));
-    } catch (e) {
-      setError(e);
-    }
-  };
-  return (
-    <Dialog title="New collection" onClose={closeDialog}>
-      <h2>New collection</h2>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (name !== "") void create();
-        }}
-      >
-        <div class="field">
-          <label for="collection-name">Name</label>
-          <input id="collection-name" autofocus autocomplete="off" spellcheck={false} placeholder="posts" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        </div>
-        {error !== null && <ErrorBox error={error} title="It was not created" />}
-        <div class="row-of end">
-          <Button onClick={closeDialog}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={name === ""}>
-            Create it
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
-
-const mostTries = 10;
-
-/** Makes an empty collection, unless there is one, and waits until the page knows it. */
-export async function createCollection(name: string): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      toastUndo(`${name} created`, await setEmpty(name));
-      break;
-    } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 412 || tries === mostTries) throw error; // others write, too
-    }
-  }
-  await load();
-}
-
-/** Sets an empty collection if the database is as it was when it had none, and returns the revision. */
-async function setEmpty(name: string): Promise<string> {
-  const { tag } = await ask("HEAD", prefix.value + "/db");
-  const { collections, objects, values = [] } = await read<Status>("/_/status");
-  const names = [...collections, ...objects].map((item) => item.name).concat(values);
-  if (names.includes(name)) throw new Error(`The file has ${name} already.`);
-  const isDatabase = !names.includes("db"); // otherwise /db is that field
-  const answer = await transact([{ op: "set", collection: name, value: [] }], { tag: isDatabase ? tag : undefined });
-  return answer.revision;
 }

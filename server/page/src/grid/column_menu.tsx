@@ -17,10 +17,9 @@ const widthStep = 40; // px
 export function ColumnMenu({ shape, all, member, onSort, onClose }: ColumnMenuProps) {
   const name = shape.name,
     choice = choiceOf(name);
-  const order = [
-    ...choice.order,
-    ...all.map((field) => field.name).filter((n) => !choice.order.includes(n)),
-  ].filter((n) => n !== shape.key && all.some((field) => field.name === n));
+  const order = [...choice.order, ...all.map((field) => field.name).filter((n) => !choice.order.includes(n))].filter(
+    (n) => n !== shape.key && all.some((field) => field.name === n),
+  );
   const [selected, setSelected] = useState(member || order[0] || "");
   const move = (by: number) => {
     const from = order.indexOf(selected),

@@ -50,15 +50,23 @@ const sampled = 40; // records
 
 /** Returns all columns: the id, the fields of the rules, and those that records have besides. */
 export function useAllColumns(rows: Rows, shape: Shape): Field[] {
-  const seen = useRef(new Set<string>());
+  const seen = useRef(new Set<string>()),
+    named = useRef(new Set<string>()); // by the shape, now or before
   void rows.version.value;
+  const now = new Set(shape.fields.map((field) => field.name));
+  for (const name of now) named.current.add(name);
   for (const record of rows.sample(sampled)) {
     for (const name of isObject(record) ? Object.keys(record) : []) {
-      if (seen.current.size >= maxColumns) break;
-      seen.current.add(name);
+      if (seen.current.size < maxColumns) seen.current.add(name);
+      now.add(name);
     }
   }
-  const names = new Set([shape.key, ...shape.fields.map((field) => field.name), ...seen.current]);
+  const isGone = (name: string) => named.current.has(name) && !now.has(name); // removed or renamed
+  const names = new Set([
+    shape.key,
+    ...shape.fields.map((field) => field.name),
+    ...[...seen.current].filter((name) => !isGone(name)),
+  ]);
   const list = [...names].slice(0, maxColumns);
   return useMemo(() => list.map((name) => fieldOf(shape, name)), [shape, list.join("\n")]);
 }

@@ -95,7 +95,13 @@ export function FindReplace({ rows, shape, field: first }: FindReplaceProps) {
         </div>
         <div class="field">
           <label for="replace-from">Find</label>
-          <input id="replace-from" autofocus autocomplete="off" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
+          <input
+            id="replace-from"
+            autofocus
+            autocomplete="off"
+            value={from}
+            onInput={(event) => setFrom(event.currentTarget.value)}
+          />
         </div>
         <div class="field">
           <label for="replace-to">Replace with</label>
@@ -106,7 +112,9 @@ export function FindReplace({ rows, shape, field: first }: FindReplaceProps) {
           {box("Whole values only", isWhole, setWhole)}
         </div>
         <p role="status">
-          {records && pattern && `${count(found.length, "value")} of ${count(records.length, "record")}${rows.query ? " that the table shows" : ""}`}
+          {records &&
+            pattern &&
+            `${count(found.length, "value")} of ${count(records.length, "record")}${rows.query ? " that the table shows" : ""}`}
           {isTooMany && `. At most ${formatCount(mostChanged.value)} can be changed at once.`}
         </p>
         {found.length > 0 && (

@@ -30,14 +30,21 @@ const leftOut = ""; // instead of a field
 async function planOf(shape: Shape, source: Source, fields: ReadonlyMap<string, string>): Promise<Plan> {
   if (source.records.length > mostChanged.value) {
     const most = formatCount(mostChanged.value);
-    throw new Error(`It has ${formatCount(source.records.length)} records. At most ${most} can be imported here; the command pickup import takes more.`);
+    throw new Error(
+      `It has ${formatCount(source.records.length)} records. At most ${most} can be imported here; ` +
+        "the command pickup import takes more.",
+    );
   }
   const plan: Plan = { changes: [], faults: [], lines: new Map(), same: 0 };
   const used = source.columns.filter((column) => fields.get(column) !== leftOut),
     ofField = new Map(used.map((column) => [column, guessField(shape, fields.get(column)!, source, column)])),
     keyColumn = used.find((column) => fields.get(column) === shape.key);
-  const keys = source.records.flatMap(({ values }) => (keyColumn === undefined ? [] : (values.get(keyColumn) ?? []))).map(String);
-  const known = new Map((await readRecords(shape.name, [...new Set(keys)])).map((record) => [idOf(shape.name, record), record]));
+  const keys = source.records
+    .flatMap(({ values }) => (keyColumn === undefined ? [] : (values.get(keyColumn) ?? [])))
+    .map(String);
+  const known = new Map(
+    (await readRecords(shape.name, [...new Set(keys)])).map((record) => [idOf(shape.name, record), record]),
+  );
   const texts = source.records.flatMap(({ values }) =>
     [...ofField].flatMap(([column, field]) => {
       const text = values.get(column);
@@ -58,19 +65,22 @@ async function planOf(shape: Shape, source: Source, fields: ReadonlyMap<string, 
       try {
         // What is in an object besides stays.
         const head = field.name.split(".")[0] ?? "";
-        if (id !== "" && !Object.hasOwn(record, head) && Object.hasOwn(seen, head)) record = { ...record, [head]: seen[head]! };
+        if (id !== "" && !Object.hasOwn(record, head) && Object.hasOwn(seen, head))
+          record = { ...record, [head]: seen[head]! };
         record = assign(record, field, typeof cell === "string" ? valueIn(field, cell, undefined) : cell, shape);
       } catch (error) {
         own.push({ change, field: field.name, text: typedOf(cell), detail: messageOf(error) });
       }
     }
-    for (const [name, value] of Object.entries(record)) if (!isEqual(value, memberOf(seen, name))) change.values.set(name, value);
+    for (const [name, value] of Object.entries(record))
+      if (!isEqual(value, memberOf(seen, name))) change.values.set(name, value);
     if (change.values.size === 0 && own.length === 0) plan.same++;
     else plan.changes.push(change);
     plan.faults.push(...own);
     plan.lines.set(change, line);
   }
-  if (plan.faults.length === 0 && plan.changes.length > 0) plan.faults = await writeRecords(shape.name, plan.changes, "", true);
+  if (plan.faults.length === 0 && plan.changes.length > 0)
+    plan.faults = await writeRecords(shape.name, plan.changes, "", true);
   return plan;
 }
 
@@ -117,7 +127,7 @@ function Import({ shape, text: first }: { shape: Shape; text: string }) {
   return (
     <Dialog title={"Import into " + shape.name} class="wide" onClose={closeDialog}>
       <h2>Import into {shape.name}</h2>
-      {!source && <TextInput text={text} onText={setText} />}
+      <TextInput text={text} onText={setText} />
       {source && <Columns shape={shape} source={source} fields={fields} onChange={setFields} />}
       {source && plan && (
         <p role="status">
@@ -131,9 +141,12 @@ function Import({ shape, text: first }: { shape: Shape; text: string }) {
           <FaultTable shape={shape} faults={plan.faults} placeOf={(change) => "line " + plan.lines.get(change)} />
         </>
       )}
-      {error !== null ? <ErrorBox error={error} title="It cannot be imported" /> : source && !plan && <Skeleton count={3} />}
+      {error !== null ? (
+        <ErrorBox error={error} title="It cannot be imported" />
+      ) : (
+        source && !plan && <Skeleton count={3} />
+      )}
       <div class="row-of end">
-        {source && <Button onClick={() => setText("")}>Another text</Button>}
         <span class="grow" />
         <Button onClick={closeDialog}>Cancel</Button>
         <Button kind="primary" disabled={rest.length === 0} onClick={() => void save()}>
@@ -169,7 +182,7 @@ function TextInput({ text, onText }: { text: string; onText: (text: string) => v
         <textarea
           id="import-text"
           class="code"
-          rows={8}
+          rows={4}
           spellcheck={false}
           placeholder={"title,passenger\nVet visit,Jonah"}
           value={text}
@@ -189,7 +202,9 @@ interface ColumnsProps {
 
 /** The columns of the source, and the fields that they become. */
 function Columns({ shape, source, fields, onChange }: ColumnsProps) {
-  const known = [shape.key, ...shape.fields.map((field) => field.name)].filter((name, i, all) => all.indexOf(name) === i);
+  const known = [shape.key, ...shape.fields.map((field) => field.name)].filter(
+    (name, i, all) => all.indexOf(name) === i,
+  );
   return (
     <ScrolledTable label="Columns" names={["Column", "First values", "Field"]}>
       {source.columns.map((column) => {
@@ -197,7 +212,12 @@ function Columns({ shape, source, fields, onChange }: ColumnsProps) {
         return (
           <tr key={column}>
             <td class="code">{column}</td>
-            <td class="clip dim">{source.records.slice(0, 3).map(({ values }) => typedOf(values.get(column))).join(" · ")}</td>
+            <td class="clip dim">
+              {source.records
+                .slice(0, 3)
+                .map(({ values }) => typedOf(values.get(column)))
+                .join(" · ")}
+            </td>
             <td>
               <select
                 aria-label={"Field of " + column}

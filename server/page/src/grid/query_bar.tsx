@@ -172,8 +172,7 @@ function Conditions({ shape, query, onChange }: { shape: Shape; query: Query; on
   );
 }
 
-const referredName = (field: Field, id: string): string =>
-  (field.collection && labelFor(field.collection, id)) || "";
+const referredName = (field: Field, id: string): string => (field.collection && labelFor(field.collection, id)) || "";
 
 interface TermChipProps {
   name: string;
@@ -231,7 +230,9 @@ const maxSuggestions = 9;
 function suggestValues(term: Term, field: Field, query: Query, known: KnownValue[]): Suggestion[] {
   const text = term.value.toLowerCase(),
     isFixed = field.kind === "choice" || field.kind === "boolean";
-  const counts = new Map(known.filter(({ value }) => value !== null).map(({ value, count }) => [typedOf(value), count]));
+  const counts = new Map(
+    known.filter(({ value }) => value !== null).map(({ value, count }) => [typedOf(value), count]),
+  );
   const choices = field.kind === "boolean" ? ["true", "false"] : field.choices.map(typedOf);
   const matches = (value: string) =>
     value.toLowerCase().includes(text) || referredName(field, value).toLowerCase().includes(text);

@@ -1,4 +1,4 @@
-// A range of cells, from the one where it begins to the one with the tab stop.
+// A range of cells, from the one with the tab stop, where it begins, to its end.
 import { useRef } from "preact/hooks";
 
 /** A cell; row -1 is the header. */
@@ -16,8 +16,8 @@ export interface Range {
   right: number;
 }
 
-export function rangeOf(stop: Place, anchor: Place | null): Range {
-  const { row, column } = anchor ?? stop;
+export function rangeOf(stop: Place, end: Place | null): Range {
+  const { row, column } = end ?? stop;
   return {
     top: Math.max(0, Math.min(row, stop.row)),
     bottom: Math.max(row, stop.row),
@@ -42,7 +42,7 @@ export function placeOf(element: Element | null): Place | null {
  * Returns what begins to follow the pointer when it is pressed on a cell: extend gets
  * the cell that it is over. Above and below the grid it gets the next row.
  */
-export function useRangeDrag(extend: (from: Place, to: Place) => void) {
+export function useRangeDrag(extend: (to: Place) => void) {
   const latest = useRef(extend);
   latest.current = extend;
   return (event: PointerEvent, from: Place): void => {
@@ -61,7 +61,7 @@ export function useRangeDrag(extend: (from: Place, to: Place) => void) {
       grid.classList.add("dragged"); // no text is selected
       getSelection()?.removeAllRanges();
       to = next;
-      latest.current(from, next);
+      latest.current(next);
     };
     const stop = () => {
       grid.classList.remove("dragged");
@@ -72,3 +72,15 @@ export function useRangeDrag(extend: (from: Place, to: Place) => void) {
     addEventListener("pointercancel", stop, { signal });
   };
 }
+
+const boxWidth = 26; // px
+
+/** Whether a click in the first column is on the box that selects the record. */
+export const isOnBox = (event: MouseEvent): boolean =>
+  event.clientX < (event.currentTarget as HTMLElement).getBoundingClientRect().left + boxWidth &&
+  (event as PointerEvent).pointerType !== "touch";
+
+export const clamp = (n: number, min: number, max: number): number => Math.max(min, Math.min(max, n));
+
+export const cellAt = (grid: HTMLElement | null, place: Place): HTMLElement | null =>
+  grid?.querySelector<HTMLElement>(`[data-cell="${place.row}:${place.column}"]`) ?? null;

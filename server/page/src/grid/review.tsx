@@ -16,7 +16,12 @@ interface SubmitOptions {
 }
 
 /** Writes changes. If some break rules, or have faults already, nothing is written before somebody has seen them. */
-export async function submit(shape: Shape, changes: RecordChange[], faults: Fault[], options: SubmitOptions = {}): Promise<void> {
+export async function submit(
+  shape: Shape,
+  changes: RecordChange[],
+  faults: Fault[],
+  options: SubmitOptions = {},
+): Promise<void> {
   const found = faults.length > 0 ? faults : await write(shape, changes, options);
   if (found.length > 0) dialog.value = <Review shape={shape} changes={changes} faults={found} options={options} />;
 }
@@ -97,9 +102,16 @@ interface FaultTableProps {
 
 /** A line for each fault: the record, the value that is there, the new one, and what is wrong with it. */
 export function FaultTable({ shape, faults, placeOf = () => "new" }: FaultTableProps) {
-  const more = faults.length > shown && <p class="dim more">{formatCount(faults.length - shown)} more are not shown.</p>;
+  const more = faults.length > shown && (
+    <p class="dim more">{formatCount(faults.length - shown)} more are not shown.</p>
+  );
   return (
-    <ScrolledTable label="What cannot be stored" names={["Record", "Field", "Now", "New", "Why not"]} class="faults" after={more}>
+    <ScrolledTable
+      label="What cannot be stored"
+      names={["Record", "Field", "Now", "New", "Why not"]}
+      class="faults"
+      after={more}
+    >
       {faults.slice(0, shown).map(({ change, field: name, text, detail }, i) => {
         const field = fieldOf(shape, name),
           isNew = change.id === "";
@@ -108,7 +120,9 @@ export function FaultTable({ shape, faults, placeOf = () => "new" }: FaultTableP
             <td class="clip">{isNew ? placeOf(change) : nameOf(shape.name, change.seen)}</td>
             <td class="code">{name}</td>
             <td class="clip">{!isNew && <Value value={memberOf(change.seen, name)} field={field} plain />}</td>
-            <td class="clip">{text ?? (change.values.has(name) && <Value value={change.values.get(name)} field={field} plain />)}</td>
+            <td class="clip">
+              {text ?? (change.values.has(name) && <Value value={change.values.get(name)} field={field} plain />)}
+            </td>
             <td class="wrong-text">{withoutName(detail, "/" + name)}</td>
           </tr>
         );

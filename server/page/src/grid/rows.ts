@@ -117,10 +117,7 @@ export class Rows {
     this.requests.set(block, request);
     const part = `_start=${block * blockSize}&_end=${(block + 1) * blockSize}`;
     try {
-      const answer = await get(
-        pathOf(this.name) + "?" + (this.query ? this.query + "&" : "") + part,
-        request.signal,
-      );
+      const answer = await get(pathOf(this.name) + "?" + (this.query ? this.query + "&" : "") + part, request.signal);
       if (this.closed) return;
       const records = answer.data as Obj[];
       const isFirst = this.fresh.value.size === 0;

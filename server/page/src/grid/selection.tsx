@@ -43,7 +43,11 @@ export function SelectionBar({ rows, shape, selected, onDone }: SelectionProps) 
   };
   return (
     <div class="selection" role="group" aria-label="Selected records">
-      <strong>{isFull ? `${formatCount(selected.size)} of ${count(rows.total.value ?? 0, "record")} selected, the limit` : `${n} selected`}</strong>
+      <strong>
+        {isFull
+          ? `${formatCount(selected.size)} of ${count(rows.total.value ?? 0, "record")} selected, the limit`
+          : `${n} selected`}
+      </strong>
       <span class="grow" />
       <Button onClick={() => void copyAs((records) => stringify(records, 2))}>Copy as JSON</Button>
       <Button onClick={() => void copyAs((records) => csvOf(records, shape))}>Copy as CSV</Button>
@@ -119,7 +123,14 @@ function SetMember({ rows, shape, selected, onClose }: SetMemberProps) {
         </div>
         <div class="field">
           <label for="set-value">Value</label>
-          <Input key={name} id="set-value" field={field} value={typed?.text ?? ""} was={undefined} onInput={(text, picked) => setTyped({ text, picked })} />
+          <Input
+            key={name}
+            id="set-value"
+            field={field}
+            value={typed?.text ?? ""}
+            was={undefined}
+            onInput={(text, picked) => setTyped({ text, picked })}
+          />
         </div>
       </div>
       {error !== null && <ErrorBox error={error} title="Nothing was changed" />}

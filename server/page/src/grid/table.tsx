@@ -2,7 +2,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isBlind, pathOf, session } from "../data/api.ts";
-import { collections, hasCollection, idOf, shapeFor, shapes, status } from "../data/catalog.ts";
+import { collections, hasCollection, idOf, isReadOnly, shapeFor, shapes, status } from "../data/catalog.ts";
 import { maxColumns, useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "../icons.tsx";
@@ -17,6 +17,7 @@ import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "../data/schema.ts";
 import { languages } from "../data/snippets.ts";
 import { mostChanged } from "../data/transaction.ts";
+import { openForm } from "../typing.tsx";
 import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 
@@ -32,7 +33,12 @@ export function Table(props: TableProps) {
   const wasThere = useRef(false); // what was typed stays if the collection is gone for a moment
   wasThere.current ||= hasCollection(name);
   if (hasCollection(name) || (wasThere.current && isUnsaved())) return <CollectionTable {...props} />;
-  return <Lazy show={({ NoCollection }) => <NoCollection key={name} name={name} />} wait={<main class="screen" aria-busy="true" />} />;
+  return (
+    <Lazy
+      show={({ NoCollection }) => <NoCollection key={name} name={name} />}
+      wait={<main class="screen" aria-busy="true" />}
+    />
+  );
 }
 
 function CollectionTable({ name, id, query: written, isNew }: TableProps) {
@@ -47,7 +53,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
 
   const show = (next: Query) => go(href([name, id], writeQuery(next)));
   const open = (record: string) => go(href([name, record], route.value.query));
-  const openNew = () => go(href(["_", "new", name], written));
+  const openNew = () => openForm(href(["_", "new", name], written));
   const step = (by: number) => {
     const row = rows.indexOf(id ?? ""),
       record = row < 0 ? undefined : rows.at(row + by);
@@ -104,7 +110,7 @@ function CollectionTable({ name, id, query: written, isNew }: TableProps) {
           <p class="lead grow clip" title={shape.description}>
             {shape.description}
           </p>
-          <RequestLine path={path} milliseconds={rows.milliseconds.value} />
+          <RequestLine name={name} query={written} path={path} milliseconds={rows.milliseconds.value} />
         </header>
         <div class="tools">
           <QueryBar shape={shape} query={query} onChange={show} />
@@ -226,7 +232,17 @@ function SortMenu({ columns, sort, onChange }: SortMenuProps) {
 }
 
 /** Says so if the list is sorted by a field that no record has, which sorts nothing. */
-function UnknownSort({ query, columns, isLoaded, onChange }: { query: Query; columns: Field[]; isLoaded: boolean; onChange: (query: Query) => void }) {
+function UnknownSort({
+  query,
+  columns,
+  isLoaded,
+  onChange,
+}: {
+  query: Query;
+  columns: Field[];
+  isLoaded: boolean;
+  onChange: (query: Query) => void;
+}) {
   const names = new Set(columns.map((field) => field.name));
   const unknown = query.sort.filter(({ member }) => !names.has(member) && !names.has(member.split(/[./]/)[0] ?? ""));
   if (!isLoaded || unknown.length === 0 || names.size >= maxColumns) return null;
@@ -234,9 +250,12 @@ function UnknownSort({ query, columns, isLoaded, onChange }: { query: Query; col
     <p class="note" role="status">
       <Icon name="alert" size={14} />
       <span>
-        No record has the field <span class="code">{unknown.map((sort) => sort.member).join(", ")}</span>, so it sorts nothing.
+        No record has the field <span class="code">{unknown.map((sort) => sort.member).join(", ")}</span>, so it sorts
+        nothing.
       </span>
-      <Button onClick={() => onChange({ ...query, sort: query.sort.filter((sort) => !unknown.includes(sort)) })}>Do not sort by it</Button>
+      <Button onClick={() => onChange({ ...query, sort: query.sort.filter((sort) => !unknown.includes(sort)) })}>
+        Do not sort by it
+      </Button>
     </p>
   );
 }
@@ -291,8 +310,16 @@ function Total({ name, total, isFiltered }: { name: string; total: number | null
   );
 }
 
+interface RequestLineProps {
+  name: string;
+  query: string;
+  path: string;
+  milliseconds: number;
+}
+
 /** The request that the table shows, to copy. Where there is no room for it, a button copies its URL. */
-function RequestLine({ path, milliseconds }: { path: string; milliseconds: number }) {
+function RequestLine({ name, query, path, milliseconds }: RequestLineProps) {
+  const canSimulate = status.value?.mode.simulate === true && !isReadOnly.value;
   return (
     <div class="request">
       <Copy label="Copy the request" text={() => languages[0]!.write({ method: "GET", path, session: session.value })}>
@@ -305,10 +332,25 @@ function RequestLine({ path, milliseconds }: { path: string; milliseconds: numbe
       <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
       <span class="row-of">
         {languages.slice(0, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}>
+          <Copy
+            key={language.name}
+            text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}
+          >
             {language.name}
           </Copy>
         ))}
+        <Button kind="quiet" onClick={() => withTools((tools) => tools.showCode(name, query))}>
+          Code
+        </Button>
+        {canSimulate && (
+          <Button
+            kind="quiet"
+            icon="flask"
+            label="Simulate"
+            aria-haspopup="menu"
+            onClick={({ currentTarget }) => withTools((tools) => tools.showSimulateMenu(currentTarget, pathOf(name)))}
+          />
+        )}
       </span>
     </div>
   );

@@ -286,8 +286,7 @@ export function useDraft(path: string, source: Source) {
         forget();
         take({ record, tag: answer.tag });
         let next = record;
-        for (const name of differing(value, latest.value))
-          next = withMember(next, name, memberOf(latest.value, name));
+        for (const name of differing(value, latest.value)) next = withMember(next, name, memberOf(latest.value, name));
         setValue(next);
         setTyped(new Map([...latest.typed].filter(([name, { text }]) => typed.get(name)?.text !== text)));
         setJSONError(latest.jsonError);
@@ -302,7 +301,10 @@ export function useDraft(path: string, source: Source) {
   };
 }
 
-/** Returns the faults in a record. Those of a patch point into the patch: /1/value is what its second operation sets. */
+/**
+ * Returns the faults in a record. Those of a patch point into the patch: /1/value is what its
+ * second operation sets.
+ */
 function faultsOf(error: Refused, patch: Operation[] | null): Fault[] {
   const faults: Fault[] = [];
   for (const fault of error.problem.errors ?? []) {

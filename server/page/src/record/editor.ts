@@ -142,7 +142,10 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
     mark: (list) => {
       const text = view.state.doc.toString(),
         character = (at: number) => ({ from: Math.min(at, text.length - 1), to: Math.min(at + 1, text.length) });
-      const places = list.map(({ names, at, detail }) => ({ ...(at === undefined ? placeOf(text, names) : character(at)), detail }));
+      const places = list.map(({ names, at, detail }) => ({
+        ...(at === undefined ? placeOf(text, names) : character(at)),
+        detail,
+      }));
       view.dispatch({ effects: setMarks.of(places) });
     },
     focus: () => view.focus(),

@@ -50,20 +50,22 @@ function breakLine({ state, dispatch }: EditorView): boolean {
 }
 
 /** Indents the selected lines more, or less. */
-const indent = (isMore: boolean) => ({ state, dispatch }: EditorView): boolean => {
-  if (state.readOnly) return false;
-  const changes: ChangeSpec[] = [];
-  for (const { from, to } of state.selection.ranges) {
-    for (let at = from; at <= to; ) {
-      const line = state.doc.lineAt(at);
-      if (isMore) changes.push({ from: line.from, insert: unit });
-      else changes.push({ from: line.from, to: line.from + /^ {0,2}/.exec(line.text)![0].length });
-      at = line.to + 1;
+const indent =
+  (isMore: boolean) =>
+  ({ state, dispatch }: EditorView): boolean => {
+    if (state.readOnly) return false;
+    const changes: ChangeSpec[] = [];
+    for (const { from, to } of state.selection.ranges) {
+      for (let at = from; at <= to;) {
+        const line = state.doc.lineAt(at);
+        if (isMore) changes.push({ from: line.from, insert: unit });
+        else changes.push({ from: line.from, to: line.from + /^ {0,2}/.exec(line.text)![0].length });
+        at = line.to + 1;
+      }
     }
-  }
-  dispatch(state.update({ changes, userEvent: "input.indent" }));
-  return true;
-};
+    dispatch(state.update({ changes, userEvent: "input.indent" }));
+    return true;
+  };
 
 // Backspace, Delete and the other arrow keys are the browser's.
 export const keys: KeyBinding[] = [
@@ -106,7 +108,8 @@ function bracketsAt(state: EditorState): number[] {
   return [];
 }
 
-const bracketMarks = ({ state }: EditorView) => Decoration.set(bracketsAt(state).map((at) => bracket.range(at, at + 1)));
+const bracketMarks = ({ state }: EditorView) =>
+  Decoration.set(bracketsAt(state).map((at) => bracket.range(at, at + 1)));
 
 export const brackets = ViewPlugin.define(
   (view) => ({

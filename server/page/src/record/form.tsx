@@ -24,14 +24,11 @@ export const maxMembers = 300; // inputs; a record with more is edited as JSON
 
 /** Returns the fields that a form has inputs for. added are names that a person has added. */
 export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: string[] = []): Field[] {
-  const names = new Set([
-    ...shape.fields.map((field) => field.name),
-    ...Object.keys(draft.value),
-    ...Object.keys(draft.base),
-    ...added,
-  ]);
+  const own = new Set([...Object.keys(draft.value), ...Object.keys(draft.base), ...added]),
+    names = new Set([...shape.fields.map((field) => field.name), ...own]);
   const fields = [...names].map((name) => fieldOf(shape, name));
-  return fields.filter((field) => !isNew || !field.readOnly);
+  const isMadeByServer = (field: Field) => field.readOnly || (field.name === shape.key && !own.has(field.name));
+  return fields.filter((field) => !isNew || !isMadeByServer(field));
 }
 
 export function Form({ draft, path, shape, isNew, isLocked }: FormProps) {
@@ -56,7 +53,7 @@ export function Form({ draft, path, shape, isNew, isLocked }: FormProps) {
         />
       ))}
       {hidden > 0 && <p class="dim">{hidden} more fields are in the JSON tab.</p>}
-      {!isLocked && <AddMember onAdd={add} />}
+      {!isLocked && <AddMember isFirst={fields.length === 0} onAdd={add} />}
     </div>
   );
 }
@@ -121,7 +118,9 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
           value={typed?.text ?? typedOf(now)}
           was={was ?? now}
           isInvalid={fault !== ""}
-          faults={draft.faults.filter((f) => f.pointer.startsWith(pointer(name) + "/")).map((f) => ({ ...f, pointer: f.pointer.slice(pointer(name).length) }))}
+          faults={draft.faults
+            .filter((f) => f.pointer.startsWith(pointer(name) + "/"))
+            .map((f) => ({ ...f, pointer: f.pointer.slice(pointer(name).length) }))}
           describedBy={[fault && faultID, field.description && helpID].filter(Boolean).join(" ")}
           placeholder={placeholderFor(field, now, isNew)}
           onInput={(text, picked) => draft.type(field, text, picked)}
@@ -146,6 +145,8 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
 function placeholderFor(field: Field, value: Json | undefined, isNew: boolean): string {
   if (value === null) return "null";
   if (value !== undefined) return "empty text";
+  const isChosen = field.kind === "choice" || field.kind === "boolean";
+  if (isNew && isChosen) return "Choose…"; // an example would look chosen
   if (field.example !== undefined) return typedOf(field.example);
   return isNew ? "" : "missing";
 }
@@ -211,8 +212,8 @@ function Open({ url }: { url: string }) {
   );
 }
 
-function AddMember({ onAdd }: { onAdd: (name: string) => void }) {
-  const [isOpen, setOpen] = useState(false),
+function AddMember({ isFirst, onAdd }: { isFirst: boolean; onAdd: (name: string) => void }) {
+  const [isOpen, setOpen] = useState(isFirst),
     [name, setName] = useState("");
   const next = useRef(""); // the id of what gets the focus, before another key is pressed
   useLayoutEffect(() => {
@@ -281,6 +282,7 @@ function kindText(field: Field, isKey: boolean): string {
       return "one of " + field.choices.length;
     case "time":
       return "date and time";
+    case "text":
     case "any":
       return "";
   }

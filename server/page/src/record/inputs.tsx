@@ -1,11 +1,13 @@
 // How a value is edited: the input that its field asks for.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { areTexts, ChipsInput } from "./chips_input.tsx";
 import type { Json } from "../data/json.ts";
 import type { Control, OnInput } from "./input_props.ts";
 import { JSONInput, type FieldFault } from "./json_input.tsx";
 import { ReferenceInput } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "../data/schema.ts";
 import { TimeInput } from "./time_input.tsx";
+import { takeKeys } from "../typing.tsx";
 
 export interface InputProps {
   field: Field;
@@ -28,13 +30,13 @@ export function Input(props: InputProps) {
   const { field, was, onInput, autoFocus, isTypedOver } = props;
   const ref = useRef<Control>(null);
   const [value, setOwn] = useOwnText(props.value);
+  const [isChips] = useState(() => props.faults !== undefined && areTexts(was));
   const [isEditor] = useState(() => props.faults !== undefined && isStructured(field, was));
   const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
   useLayoutEffect(() => {
     if (!autoFocus) return;
     const input = ref.current;
-    input?.focus({ preventScroll: true });
-    if (input?.tagName === "INPUT" || (input?.tagName === "TEXTAREA" && isTypedOver)) input.select();
+    takeKeys(input, input?.tagName === "INPUT" || (input?.tagName === "TEXTAREA" && isTypedOver));
   }, []);
   const shared = {
     ref,
@@ -52,18 +54,36 @@ export function Input(props: InputProps) {
     setOwn(event.currentTarget.value);
     onInput(event.currentTarget.value);
   };
+  const typeAhead = useTypeAhead((text) => {
+    setOwn(text);
+    onInput(text);
+  });
   if (field.kind === "choice" || field.kind === "boolean") {
     return (
-      <select {...shared} onChange={input}>
+      <select {...shared} onChange={input} onKeyDown={typeAhead}>
         <Choices field={field} value={value} was={was} none={props.placeholder || "–"} />
       </select>
     );
   }
   if (field.kind === "reference") {
-    return <ReferenceInput field={field} value={value} isInCell={autoFocus === true} onInput={onInput} shared={shared} />;
+    return (
+      <ReferenceInput field={field} value={value} isInCell={autoFocus === true} onInput={onInput} shared={shared} />
+    );
   }
   if (field.kind === "time" || field.kind === "date") {
     return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
+  }
+  if (isChips) {
+    return (
+      <ChipsInput
+        id={props.id}
+        label={props.label ?? field.name}
+        value={props.value}
+        isInvalid={props.isInvalid === true}
+        describedBy={props.describedBy}
+        onInput={onInput}
+      />
+    );
   }
   if (isEditor) {
     return (
@@ -84,6 +104,27 @@ export function Input(props: InputProps) {
   const keyboards = { number: "decimal", email: "email", link: "url" } as const;
   const keyboard = keyboards[field.kind as keyof typeof keyboards];
   return <input {...shared} type="text" inputMode={keyboard} onInput={input} />;
+}
+
+const typeTime = 1000; // ms after which a letter begins another word
+
+/** Returns a handler of keys of a select, which chooses by what is typed, also before the select was there. */
+function useTypeAhead(choose: (text: string) => void) {
+  const typed = useRef({ word: "", at: 0 });
+  return (event: KeyboardEvent & { currentTarget: HTMLSelectElement }): void => {
+    if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { word, at } = typed.current,
+      isNew = event.timeStamp - at > typeTime;
+    if (event.key === " " && isNew) return; // opens the list
+    const next = (isNew ? "" : word) + event.key.toLowerCase();
+    typed.current = { word: next, at: event.timeStamp };
+    const found = [...event.currentTarget.options].find(
+      (option) => !option.disabled && option.text.toLowerCase().startsWith(next),
+    );
+    if (found) choose(found.value);
+    event.preventDefault();
+    event.stopPropagation();
+  };
 }
 
 /** Returns how many lines a text gets, 0 for an input of one line. */

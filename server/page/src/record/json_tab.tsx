@@ -53,7 +53,8 @@ export function JSONTab({ draft, label, isReadOnly }: JSONTabProps) {
       editor.current?.close();
     };
   }, []);
-  show.current = () => editor.current?.mark(draft.faults.map((f) => ({ names: pointerNames(f.pointer), detail: f.detail })));
+  show.current = () =>
+    editor.current?.mark(draft.faults.map((f) => ({ names: pointerNames(f.pointer), detail: f.detail })));
   useEffect(() => show.current(), [draft.faults, isReady]);
   useEffect(() => {
     if (!editor.current) return;

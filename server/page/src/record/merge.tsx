@@ -28,7 +28,13 @@ interface Texts {
   discard: string;
 }
 
-const ofRecord: Texts = { title: "Somebody else has changed this record", mine: "mine", theirs: "theirs", merge: "Merge", discard: "Discard mine" };
+const ofRecord: Texts = {
+  title: "Somebody else has changed this record",
+  mine: "mine",
+  theirs: "theirs",
+  merge: "Merge",
+  discard: "Discard mine",
+};
 
 export function Merge({ base, mine, theirs, shape, canMerge, texts = ofRecord, onMerge }: MergeProps) {
   const [choices, setChoices] = useState<Record<string, Side>>({});

@@ -18,6 +18,7 @@ import { labelOf } from "../data/schema.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Skeleton, Button, Copy, count, ErrorBox, Faults, hasModifier, isMac } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
+import { takeKeys } from "../typing.tsx";
 import { toastUndo } from "../data/undo.ts";
 
 interface RecordPanelProps {
@@ -32,15 +33,7 @@ interface RecordPanelProps {
 
 type Tab = "form" | "json";
 
-export function RecordPanel({
-  collection,
-  id,
-  query,
-  isObject = false,
-  onSaved,
-  onClose,
-  onStep,
-}: RecordPanelProps) {
+export function RecordPanel({ collection, id, query, isObject = false, onSaved, onClose, onStep }: RecordPanelProps) {
   const shape = shapeFor(collection);
   const isNew = id === null && !isObject;
   const path = id === null ? pathOf(collection) : pathOf(collection, id);
@@ -54,7 +47,7 @@ export function RecordPanel({
   useEffect(() => {
     if (!isLoaded || box.current?.contains(document.activeElement)) return;
     const first = isNew ? ".field :is(input, select, textarea)" : ".titles > :first-child";
-    (box.current?.querySelector<HTMLElement>(first) ?? box.current)?.focus({ preventScroll: true });
+    takeKeys(box.current?.querySelector<HTMLElement>(first) ?? box.current);
   }, [isLoaded, path]);
 
   const save = async () => {
@@ -173,7 +166,13 @@ export function RecordPanel({
           {id !== null && !isLocked && (
             <>
               <WriteButton kind="quiet" icon="trash" label="Delete" class="delete" onClick={() => setRemoving(true)} />
-              <WriteButton kind="quiet" icon="copy" label="Duplicate" disabled={draft.isDirty || isDuplicating} onClick={duplicate} />
+              <WriteButton
+                kind="quiet"
+                icon="copy"
+                label="Duplicate"
+                disabled={draft.isDirty || isDuplicating}
+                onClick={duplicate}
+              />
             </>
           )}
           {!isNew && (
@@ -334,7 +333,11 @@ function LoadError({ draft, collection, query }: { draft: Draft; collection: str
       />
       {isGone && (
         <div class="row-of">
-          <WriteButton icon="plus" disabled={draft.typed.size > 0 || draft.jsonError !== ""} onClick={() => void again()}>
+          <WriteButton
+            icon="plus"
+            disabled={draft.typed.size > 0 || draft.jsonError !== ""}
+            onClick={() => void again()}
+          >
             Create it again
           </WriteButton>
         </div>

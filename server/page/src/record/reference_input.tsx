@@ -5,6 +5,7 @@ import { labelFor } from "../data/catalog.ts";
 import { matching, readChoices, type Choice, type PickedRecord } from "../data/references.ts";
 import type { Field } from "../data/schema.ts";
 import { hasModifier, useSearch } from "../ui.tsx";
+import { areCaught, holdKey, takeKeys } from "../typing.tsx";
 import type { OnInput, SharedProps } from "./input_props.ts";
 
 const byName: PickedRecord = {};
@@ -35,7 +36,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     [isAll, setAll] = useState(false),
     [answered, setAnswered] = useState(""); // the text that the known ones are for
   const before = useRef(value); // when the list was opened
-  const held = useRef<KeyboardEvent[]>([]); // keys that wait for the answer
+  const caught = useRef(0); // keys wait for the answer
   const found = typed === null || !isAll ? known : matching(known, typed);
   const isAsking = !isAll && (typed ?? "").trim() !== "" && typed !== answered;
   const at = isOpen ? found.findIndex((choice) => choice.id === value) : -1;
@@ -51,13 +52,11 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
     setKnown([]); // they may change until it is opened again
     setAll(false);
     setAnswered("");
-    held.current = [];
   };
   const type = (text: string) => {
     open();
     setTyped(text);
     const [first] = isAll && text.trim() ? matching(known, text) : [];
-    held.current = [];
     onInput(first?.id ?? text, first?.picked ?? (text.trim() ? byName : undefined));
   };
   const current = useRef({ typed, onInput });
@@ -75,10 +74,8 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
       setAnswered(text);
       const [first] = now?.trim() ? matching(ordered, now) : [];
       if (first) current.current.onInput(first.id, first.picked);
-      const keys = held.current;
-      if (document.activeElement !== shared.ref.current) close();
-      held.current = [];
-      for (const key of keys) setTimeout(() => shared.ref.current?.dispatchEvent(new KeyboardEvent(key.type, key)));
+      if (areCaught(caught.current)) setTimeout(() => takeKeys(shared.ref.current));
+      else if (document.activeElement !== shared.ref.current) close();
     }
   };
   useSearch(search, text ? askAfter : 0, [collection, isOpen, isAll, text]);
@@ -91,9 +88,7 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
   };
   const onKey = (event: KeyboardEvent) => {
     if (isAsking && needsChoice(event, isInCell)) {
-      held.current.push(event);
-      event.preventDefault();
-      event.stopPropagation();
+      caught.current = holdKey(event);
       return;
     }
     if (event.altKey || event.ctrlKey || event.metaKey) return;

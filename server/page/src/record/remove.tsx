@@ -56,11 +56,7 @@ export function RemoveDialog({ collection, id, tag, onClose }: RemoveDialogProps
             ))}
           </ul>
           <label class="check">
-            <input
-              type="checkbox"
-              checked={withThem}
-              onChange={(event) => setWithThem(event.currentTarget.checked)}
-            />
+            <input type="checkbox" checked={withThem} onChange={(event) => setWithThem(event.currentTarget.checked)} />
             Delete these, too
           </label>
         </>

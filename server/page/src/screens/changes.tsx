@@ -10,11 +10,11 @@ import { announce, toastError } from "../messages.tsx";
 import { go, href, route } from "../route.ts";
 import { labelOf, typedOf } from "../data/schema.ts";
 import { Snapshots } from "./snapshots.tsx";
-import { Ago, Skeleton, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
+import { Ago, Button, Skeleton, count, Empty, ErrorBox, formatCount } from "../ui.tsx";
 import { undo } from "../data/undo.ts";
 import { WriteButton } from "../write_button.tsx";
 
-const maxChanges = 20; // of a revision that are listed
+const maxChanges = 5; // of a revision that are listed at first
 const maxText = 200; // characters of a value
 const mostEdits = 16; // of the file, whose values the server keeps
 
@@ -30,7 +30,8 @@ export function Changes() {
       <header class="top">
         <h1 id="title">Changes</h1>
         <span class="count">
-          {all !== null && count(list.length, "change") + (all.length < kept ? " since the server started" : ", the latest")}
+          {all !== null &&
+            count(list.length, "change") + (all.length < kept ? " since the server started" : ", the latest")}
         </span>
         <span class="grow" />
         {all !== null && all.length > 0 && <Filter of={of} />}
@@ -41,14 +42,17 @@ export function Changes() {
       {all !== null && all.length > 0 && list.length === 0 && <Empty icon="history" title="No matches" />}
       {all?.length === 0 && (
         <Empty icon="history" title="Nothing has changed yet">
-          <p>
-            Edit the file, or write through the API. Each change is listed here with the values before and after.
-          </p>
+          <p>Edit the file, or write through the API. Each change is listed here with the values before and after.</p>
         </Empty>
       )}
       <ol class="changes">
         {list.map((revision) => (
-          <RevisionItem key={revision.rev} revision={revision} isUndone={undone.has(revision.rev)} isKept={revision.by === "api" || keptEdits.has(revision)} />
+          <RevisionItem
+            key={revision.rev}
+            revision={revision}
+            isUndone={undone.has(revision.rev)}
+            isKept={revision.by === "api" || keptEdits.has(revision)}
+          />
         ))}
       </ol>
     </main>
@@ -109,6 +113,8 @@ interface RevisionItemProps {
 }
 
 function RevisionItem({ revision, isUndone, isKept }: RevisionItemProps) {
+  const [isAll, setAll] = useState(false),
+    most = isAll ? Infinity : maxChanges;
   const changes = revision.changes ?? [],
     edit = edits.value.find((edit) => edit.rev === revision.rev);
   const revert = async () => {
@@ -142,13 +148,17 @@ function RevisionItem({ revision, isUndone, isKept }: RevisionItemProps) {
       {edit && <p class="dim">{edit.detail}</p>}
       {changes.length === 1
         ? changes.map((change) => <Difference key="one" change={change} />)
-        : changes.slice(0, maxChanges).map((change, i) => (
+        : changes.slice(0, most).map((change, i) => (
             <div key={i} class="change">
               <ChangeTitle change={change} />
               <Difference change={change} />
             </div>
           ))}
-      {changes.length > maxChanges && <p class="dim">and {formatCount(changes.length - maxChanges)} more</p>}
+      {changes.length > most && (
+        <Button kind="quiet" onClick={() => setAll(true)}>
+          Show {formatCount(changes.length - most)} more
+        </Button>
+      )}
     </li>
   );
 }
@@ -232,8 +242,7 @@ export function Difference({ change, isWhole = false }: { change: Change; isWhol
   );
 }
 
-const asObject = (value: Json | undefined): Obj =>
-  isObject(value) ? value : value === undefined ? {} : { "": value };
+const asObject = (value: Json | undefined): Obj => (isObject(value) ? value : value === undefined ? {} : { "": value });
 
 function textOf(value: Json | undefined): string {
   if (value === undefined) return "–";

@@ -16,7 +16,11 @@ export function NoCollection({ name }: { name: string }) {
   const { path, query } = route.value,
     rest = path.slice(path.indexOf(name) + 1);
   return (
-    <NotFound title={name} names={suggestion ? all.filter((other) => other !== suggestion) : all} link={(other) => href([other])}>
+    <NotFound
+      title={name}
+      names={suggestion ? all.filter((other) => other !== suggestion) : all}
+      link={(other) => href([other])}
+    >
       {error !== null && <ErrorBox error={error} title="Not found" />}
       {suggestion && (
         <p>

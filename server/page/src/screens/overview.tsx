@@ -100,9 +100,7 @@ const Endpoint = ({ name }: { name: string }) => (
 
 function CollectionRow({ collection: { name, count: records } }: { collection: CollectionState }) {
   const { description } = shapeFor(name);
-  const targets = new Set(
-    relations.value.filter((relation) => relation.from === name).map((relation) => relation.to),
-  );
+  const targets = new Set(relations.value.filter((relation) => relation.from === name).map((relation) => relation.to));
   return (
     <tr>
       <th scope="row">

@@ -1,13 +1,11 @@
 // The cards of the overview: how to read what the file has, and what has happened to it.
 import { useEffect, useState } from "preact/hooks";
-import { pathOf, readText } from "../data/api.ts";
-import { collections, isReadOnly, objects, status } from "../data/catalog.ts";
-import { createCollection } from "../grid/collection_menu.tsx";
+import { readText } from "../data/api.ts";
+import { collections, isReadOnly, objects } from "../data/catalog.ts";
+import { NewCollection } from "../grid/new_collection.tsx";
+import { Code } from "./code.tsx";
 import { RecentActivity } from "./recent.tsx";
-import { toastError } from "../messages.tsx";
-import { languages } from "../data/snippets.ts";
-import { Skeleton, Button, Copy, Dialog, Empty, ErrorBox, Segments } from "../ui.tsx";
-import { WriteButton } from "../write_button.tsx";
+import { Skeleton, Button, Copy, Dialog, Empty, ErrorBox } from "../ui.tsx";
 
 export function OverviewCards() {
   return (
@@ -18,61 +16,31 @@ export function OverviewCards() {
   );
 }
 
+/** The question with which an empty database begins. */
 export function EmptyFile() {
-  const [name, setName] = useState("posts");
-  const create = async () => {
-    try {
-      await createCollection(name);
-    } catch (error) {
-      toastError("Could not create it.", error);
-    }
-  };
+  if (isReadOnly.value) {
+    return (
+      <Empty icon="braces" title="Nothing is served yet">
+        <p>The database is empty, and you have read-only access.</p>
+      </Empty>
+    );
+  }
   return (
-    <Empty icon="braces" title="Nothing is served yet">
-      <p>
-        Add a field to the file, <span class="code">"posts": []</span>, and save it. It becomes a collection, and
-        appears here at once.
-      </p>
-      {!isReadOnly.value && (
-        <form
-          class="row-of"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void create();
-          }}
-        >
-          <input
-            aria-label="Name of the collection"
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-          <WriteButton kind="primary" onClick={() => void create()}>
-            Create the collection
-          </WriteButton>
-        </form>
-      )}
-    </Empty>
+    <section class="card first" aria-labelledby="first">
+      <h2 id="first">What should it serve?</h2>
+      <p class="dim">Name a collection and its fields, or paste what you have. The file can be edited by hand, too.</p>
+      <NewCollection text="" />
+    </section>
   );
 }
 
-const languageNames = ["fetch", "curl"]; // Requests has more
-
-/** How a program reads the first collection. */
+/** How a program reads and changes the data. */
 function Usage() {
-  const [chosen, setChosen] = useState("fetch");
   const first = collections.value[0]?.name ?? objects.value[0]?.name ?? "";
-  const language = languages.find((l) => l.name === chosen) ?? languages[0]!;
-  const text = language.write({ method: "GET", path: pathOf(first) }, status.value?.user);
   return (
     <section class="card wide" aria-labelledby="usage">
-      <h2 id="usage">Read it</h2>
-      <Segments label="Language" options={languageNames} value={chosen} onChange={setChosen}>
-        <span class="grow" />
-        <Copy text={() => text} />
-      </Segments>
-      <pre class="code" tabIndex={0} aria-label="Example">
-        {text}
-      </pre>
+      <h2 id="usage">Code</h2>
+      <Code key={first} first={first} />
       <p class="links">
         <a href="/_/docs">API</a>
         <a href="/_/openapi.json">OpenAPI</a>

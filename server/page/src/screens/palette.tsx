@@ -1,5 +1,5 @@
 // Finds anything by typing: collections, screens, commands, and records.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, pathOf } from "../data/api.ts";
 import { collections, idOf, isReadOnly, nameOf, objects, status, whyOff } from "../data/catalog.ts";
 import { Icon, type IconName } from "../icons.tsx";
@@ -12,6 +12,7 @@ import { paused, pause } from "../data/request_log.ts";
 import { go, href } from "../route.ts";
 import { canSimulate, removeAllRules, rules } from "../data/simulation.ts";
 import { count, Dialog, useSearch } from "../ui.tsx";
+import { takeKeys } from "../typing.tsx";
 import { undoLast } from "../data/undo.ts";
 
 interface Entry {
@@ -50,7 +51,9 @@ function fixedEntries(): Entry[] {
   if (canSimulate.value) list.push(link("Simulate", "slow and failing answers", "flask", "#/_/simulate"));
   const isPaused = paused.value !== null;
   if (status.value?.mode.requests) {
-    list.push(command(isPaused ? "Resume the log" : "Pause the log", isPaused ? "play" : "pause", () => pause(!isPaused, true)));
+    list.push(
+      command(isPaused ? "Resume the log" : "Pause the log", isPaused ? "play" : "pause", () => pause(!isPaused, true)),
+    );
   }
   if (rules.value.length > 0 && !isReadOnly.value) {
     list.push(command("Stop simulating", "flask", () => void removeAllRules().catch(notDone)));
@@ -97,6 +100,8 @@ function useRecords(word: string): Entry[] {
 export function Palette() {
   const [typed, setTyped] = useState(""),
     [at, setAt] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => takeKeys(input.current), []);
   const word = typed.trim().toLowerCase();
   const records = useRecords(word);
   const fixed = fixedEntries().filter((entry) => entry.name.toLowerCase().includes(word));
@@ -122,6 +127,7 @@ export function Palette() {
         <div class="palette-in">
           <Icon name="search" />
           <input
+            ref={input}
             type="text"
             role="combobox"
             aria-label="Find a collection, a screen or a record"

@@ -52,9 +52,7 @@ function FileProblems() {
   const rules = status.value?.rules,
     file = status.value?.file,
     shownAbove = rules?.state === "broken" ? rules.name : "";
-  const listed = (list ?? []).filter(
-    (finding) => !finding.kind && (finding.pointer || finding.file !== shownAbove),
-  );
+  const listed = (list ?? []).filter((finding) => !finding.kind && (finding.pointer || finding.file !== shownAbove));
   const isFine = list?.length === 0 && !broken.value && rules?.state !== "broken";
   return (
     <main class="screen" aria-labelledby="title">
@@ -65,8 +63,13 @@ function FileProblems() {
         </span>
       </header>
       {broken.value && (
-        <Fault title={`${file?.collection ? file.collection + ".json" : "The file"} cannot be loaded`} detail={broken.value} file={file}>
-          {"Fix it in your editor and save it." + (file?.collection ? " The other files can be written meanwhile." : "")}
+        <Fault
+          title={`${file?.collection ? file.collection + ".json" : "The file"} cannot be loaded`}
+          detail={broken.value}
+          file={file}
+        >
+          {"Fix it in your editor and save it." +
+            (file?.collection ? " The other files can be written meanwhile." : "")}
         </Fault>
       )}
       {rules?.state === "broken" && (
@@ -150,8 +153,7 @@ function Excerpt({ line, text, caret }: { line: number; text: string; caret: num
 const visible = (character: string): string =>
   character < " " && character !== "\t" ? String.fromCharCode(0x2400 + character.charCodeAt(0)) : character;
 
-const collectionOf = (finding: Finding): string =>
-  finding.collection ?? pointerNames(finding.pointer ?? "")[0] ?? "";
+const collectionOf = (finding: Finding): string => finding.collection ?? pointerNames(finding.pointer ?? "")[0] ?? "";
 
 /** Returns what findings that are mended alike have in common. */
 const kindOf = (finding: Finding): string =>
@@ -265,7 +267,12 @@ function MendAll({ alike }: { alike: Finding[] }) {
   const run = async () => {
     const ids = new Set(mends.map((mend) => mend.id));
     try {
-      const operations = [...ids].map((id): Operation => ({ op: "update", collection, id, record: { [member]: value } }));
+      const operations = [...ids].map((id): Operation => ({
+        op: "update",
+        collection,
+        id,
+        record: { [member]: value },
+      }));
       await changeRecords(operations, count(ids.size, "record") + " changed");
     } catch (error) {
       toastError("Nothing was changed.", error);

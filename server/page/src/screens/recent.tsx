@@ -6,7 +6,7 @@ import { status } from "../data/catalog.ts";
 import { Author, RevisionTitle } from "./changes.tsx";
 import { hasChanged } from "../data/history.ts";
 import { onChange, onReset, requests, type Revision } from "../data/live.ts";
-import { Method, RequestName } from "./requests.tsx";
+import { Method, RequestName } from "./request_panel.tsx";
 import { StatusCode } from "./status_code.tsx";
 import { Ago } from "../ui.tsx";
 
@@ -17,7 +17,10 @@ export function RecentActivity() {
   useEffect(() => {
     const load = () => {
       const path = `/_/changes?_fields=id&_limit=${4 * shown}`; // some may have changed no record
-      read<Revision[]>(path).then((list) => setChanges(list.filter(hasChanged).slice(0, shown)), () => {}); // the list stays as it was
+      read<Revision[]>(path).then(
+        (list) => setChanges(list.filter(hasChanged).slice(0, shown)),
+        () => {},
+      ); // the list stays as it was
     };
     load();
     const stops = [onChange(load), onReset(load)];

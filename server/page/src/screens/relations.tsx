@@ -20,7 +20,9 @@ export function Relations() {
   const [word, setWord] = useState("");
   const list = relations.value.filter((relation) => hasCollection(relation.from) && hasCollection(relation.to));
   const isLong = collections.value.length > maxBoxes;
-  const shown = list.filter(({ from, member, to }) => `${from}.${member} ${to}`.toLowerCase().includes(word.toLowerCase()));
+  const shown = list.filter(({ from, member, to }) =>
+    `${from}.${member} ${to}`.toLowerCase().includes(word.toLowerCase()),
+  );
   return (
     <main class="screen" aria-labelledby="title">
       <header class="top">
@@ -42,8 +44,8 @@ export function Relations() {
       {list.length === 0 && (
         <Empty icon="share" title="No references">
           <p>
-            A field such as <span class="code">driverId</span> refers to <span class="code">drivers</span>. So does
-            a field with <span class="code">x-ref</span> in the schema.
+            A field such as <span class="code">driverId</span> refers to <span class="code">drivers</span>. So does a
+            field with <span class="code">x-ref</span> in the schema.
           </p>
         </Empty>
       )}
@@ -125,7 +127,10 @@ function RelationMap({ list }: { list: Relation[] }) {
   const right = Math.max(...all.map((box) => box.x + width)) + 4,
     bottom = Math.max(...all.map((box) => box.y + box.height)) + 4;
   const text = list
-    .map(({ from, member, to, onDelete }) => `${from}.${member} refers to ${to}${onDelete ? ", on delete " + onDelete : ""}`)
+    .map(
+      ({ from, member, to, onDelete }) =>
+        `${from}.${member} refers to ${to}${onDelete ? ", on delete " + onDelete : ""}`,
+    )
     .join("; ");
   return (
     <div class="map" tabIndex={0} role="region" aria-label="Map of the collections">

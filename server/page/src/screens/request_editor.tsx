@@ -1,8 +1,8 @@
 // A request that is edited and sent, with the answer next to the former one.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../data/api.ts";
-import { isReadOnly, status } from "../data/catalog.ts";
-import { layOut } from "../data/json.ts";
+import { messageOf, pathOf } from "../data/api.ts";
+import { collections, isReadOnly, objects, status } from "../data/catalog.ts";
+import { layOut, parse } from "../data/json.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Button, Copy } from "../ui.tsx";
 import { StatusCode } from "./status_code.tsx";
@@ -53,7 +53,8 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
     if (isSent) void submit();
   }, []);
   const text = (): RequestText => ({ method, path, headers: readHeaders(headers), ...(hasBody && body && { body }) });
-  const input = (set: (text: string) => void) => (event: { currentTarget: { value: string } }) => set(event.currentTarget.value);
+  const input = (set: (text: string) => void) => (event: { currentTarget: { value: string } }) =>
+    set(event.currentTarget.value);
   return (
     <>
       <form
@@ -73,7 +74,21 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
               <option key={name}>{name}</option>
             ))}
           </select>
-          <input ref={place} class="code" aria-label="Path" autocomplete="off" spellcheck={false} value={path} onInput={input(setPath)} />
+          <input
+            ref={place}
+            class="code"
+            aria-label="Path"
+            autocomplete="off"
+            list="sender-paths"
+            spellcheck={false}
+            value={path}
+            onInput={input(setPath)}
+          />
+          <datalist id="sender-paths">
+            {[...collections.value, ...objects.value].map(({ name }) => (
+              <option key={name} value={pathOf(name)} />
+            ))}
+          </datalist>
           <Button kind="primary" type="submit" icon="play" aria-disabled={isWaiting}>
             Send
           </Button>
@@ -97,8 +112,12 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
               rows={Math.min(16, Math.max(4, body.split("\n").length + 1))}
               spellcheck={false}
               value={body}
+              aria-describedby="sent-wrong"
               onInput={input(setBody)}
             />
+            <p class="error" id="sent-wrong">
+              {faultOf(body, headers)}
+            </p>
           </>
         )}
         <div class="row-of">
@@ -118,7 +137,11 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
       )}
       <div class={answers.length > 1 ? "answers two" : "answers"} aria-live="polite">
         {answers.map((answer, i) => (
-          <AnswerBox key={answers.length - i} answer={answer} title={i === answers.length - 1 && answer !== former ? "Answer" : "Before"} />
+          <AnswerBox
+            key={answers.length - i}
+            answer={answer}
+            title={i === answers.length - 1 && answer !== former ? "Answer" : "Before"}
+          />
         ))}
       </div>
     </>
@@ -163,18 +186,35 @@ function readHeaders(text: string): [name: string, value: string][] {
   });
 }
 
+/** Returns why a body is not the JSON that its headers say, or "". */
+function faultOf(body: string, headers: string): string {
+  const type = readHeaders(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "application/json";
+  if (body.trim() === "" || !type.includes("json")) return "";
+  try {
+    parse(body);
+    return "";
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Throws if a header cannot be sent. */
+function checkHeader([name, value]: [name: string, value: string]): void {
+  try {
+    new Headers([[name, value]]);
+  } catch {
+    throw new Error(`“${name}: ${value}” is no header. A header is a name without spaces, a colon and a value.`);
+  }
+}
+
 /** Sends a request as a front end does: it is simulated and listed as the others are. */
 async function exchange(method: string, path: string, headers: [string, string][], body: string): Promise<Sent> {
   if (!path.startsWith("/")) throw new Error("The path begins with /, as in /schedules?status=Canceled.");
-  if (body !== "" && !headers.some(([name]) => name.toLowerCase() === "content-type")) headers = [...headers, ["Content-Type", "application/json"]];
+  if (body !== "" && !headers.some(([name]) => name.toLowerCase() === "content-type"))
+    headers = [...headers, ["Content-Type", "application/json"]];
+  for (const header of headers) checkHeader(header);
   const start = performance.now();
-  let response;
-  try {
-    response = await fetch(location.origin + path, { method, headers, body: body || null, cache: "no-store" });
-  } catch (error) {
-    const isHeader = error instanceof TypeError && /header|method/i.test(error.message);
-    throw isHeader ? new Error(error.message) : error;
-  }
+  const response = await fetch(location.origin + path, { method, headers, body: body || null, cache: "no-store" });
   const text = await response.text();
   return { status: response.status, ms: performance.now() - start, headers: [...response.headers], body: text };
 }

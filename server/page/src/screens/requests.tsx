@@ -1,29 +1,33 @@
 // The requests of front ends, live, and the rules for simulated answers.
 import type { ComponentChild } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, pathOf, prefix, read, session, type Schemas } from "../data/api.ts";
-import { collections, hasCollection, hasObject, isReadOnly, objects, status, whyLocked } from "../data/catalog.ts";
+import { ask, prefix } from "../data/api.ts";
+import { status } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
-import { isJSON, layOut } from "../data/json.ts";
 import { requests, type LoggedRequest } from "../data/live.ts";
 import { toastError } from "../messages.tsx";
-import { PanelEdge } from "../panel_edge.tsx";
 import { paused, pause, pauseWhileAway, isFailed, newer, setSeen } from "../data/request_log.ts";
 import { go, route } from "../route.ts";
 import { canSimulate, rules } from "../data/simulation.ts";
-import { RequestEditor } from "./request_editor.tsx";
+import {
+  addressOf,
+  agentName,
+  decode,
+  Method,
+  NewRequest,
+  RequestName,
+  RequestPanel,
+  safeMethods,
+  timeOf,
+} from "./request_panel.tsx";
 import { SimulationPanel } from "./simulate.tsx";
 import { StatusCode } from "./status_code.tsx";
-import { languages, type RequestText } from "../data/snippets.ts";
-import { Skeleton, Button, Copy, count, Empty, ErrorBox, formatCount, placeOf, Segments, useNarrow } from "../ui.tsx";
-
-type Bodies = Schemas["RequestBodies"];
+import { Skeleton, Button, Copy, count, Empty, formatCount, Segments, useNarrow } from "../ui.tsx";
 
 const filters = ["all", "writes", "failed"] as const;
 type Filter = (typeof filters)[number];
 
 const shown = 200; // requests
-const safeMethods = ["GET", "HEAD", "OPTIONS", "QUERY"];
 
 function matches(request: LoggedRequest, filter: Filter, word: string): boolean {
   if (filter === "writes" && safeMethods.includes(request.method)) return false;
@@ -211,21 +215,11 @@ function Table({ list, opened }: TableProps) {
           ))}
         </tbody>
       </table>
-      {list.length > shown && <p class="dim more">{formatCount(list.length - shown)} older requests are not shown. Search to find them.</p>}
+      {list.length > shown && (
+        <p class="dim more">{formatCount(list.length - shown)} older requests are not shown. Search to find them.</p>
+      )}
     </div>
   );
-}
-
-const addressOf = (id: string): string => "#/_/requests/" + encodeURIComponent(id);
-const timeOf = (request: LoggedRequest): string => new Date(request.at).toLocaleTimeString("en-GB");
-const fullPath = (request: LoggedRequest): string => request.path + (request.query ? "?" + request.query : "");
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
-  }
 }
 
 function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean }) {
@@ -258,230 +252,5 @@ function Line({ request, isOpened }: { request: LoggedRequest; isOpened: boolean
       <td class="right num phone-no">{formatCount(request.bytes)}</td>
       <td class="dim phone-no clip">{request.origin?.replace(/^https?:\/\//, "") || agentName(request.agent)}</td>
     </tr>
-  );
-}
-
-export function Method({ request }: { request: LoggedRequest }) {
-  return <span class={"method " + request.method.toLowerCase()}>{request.method}</span>;
-}
-
-/** The path and the query, which lead to the details. */
-export function RequestName({ request }: { request: LoggedRequest }) {
-  return (
-    <a class="code" href={addressOf(request.id)}>
-      {decode(request.path)}
-      {request.query && <span class="dim">?{decode(request.query)}</span>}
-    </a>
-  );
-}
-
-function agentName(agent = ""): string {
-  const known = /curl|node|Go-http|python|HTTPie/i.exec(agent)?.[0];
-  return known ?? (agent.includes("Mozilla") ? "browser" : agent.slice(0, 20));
-}
-
-/** A request with what was sent and what came back. */
-function RequestPanel({ id }: { id: string }) {
-  const [request, setRequest] = useState<Bodies | null>(null),
-    [error, setError] = useState<unknown>(null);
-  const close = () => {
-    go("#/_/requests");
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`table.log [href="${addressOf(id)}"]`)?.focus());
-  };
-  useEffect(() => {
-    read<Bodies>("/_/requests/" + encodeURIComponent(id)).then(setRequest, setError);
-  }, [id]);
-  return (
-    <section
-      class="panel"
-      role="dialog"
-      aria-label="Request"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
-      <PanelEdge />
-      <div class="panel-head">
-        <div class="titles">
-          <h2 tabIndex={-1} ref={(heading) => heading?.focus()}>
-            {request ? `${request.method} ${decode(request.path)}` : "Request"}
-          </h2>
-          {request && (
-            <p class="dim">
-              <StatusCode status={request.status} /> in {request.ms.toFixed(1)} ms, {timeOf(request)}
-            </p>
-          )}
-        </div>
-        <Button kind="quiet" icon="close" label="Close (Esc)" onClick={close} />
-      </div>
-      <div class="panel-body" tabIndex={0} role="region" aria-label="Details">
-        {error !== null && <ErrorBox error={error} />}
-        {request ? <Details request={request} /> : error === null && <Skeleton count={4} />}
-      </div>
-    </section>
-  );
-}
-
-/** A request that nobody has sent yet, to try the API. */
-function NewRequest() {
-  const first = collections.value[0]?.name ?? objects.value[0]?.name;
-  return (
-    <section
-      class="panel"
-      role="dialog"
-      aria-label="New request"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") go("#/_/requests");
-      }}
-    >
-      <PanelEdge />
-      <div class="panel-head">
-        <div class="titles">
-          <h2>New request</h2>
-        </div>
-        <Button kind="quiet" icon="close" label="Close (Esc)" onClick={() => go("#/_/requests")} />
-      </div>
-      <div class="panel-body" tabIndex={0} role="region" aria-label="Details">
-        <RequestEditor request={{ method: "GET", path: first === undefined ? "/" : pathOf(first), session: session.value }} />
-      </div>
-    </section>
-  );
-}
-
-function Details({ request }: { request: Bodies }) {
-  const text: RequestText = {
-    method: request.method,
-    path: fullPath(request),
-    body: request.body,
-    type: request.type,
-    session: request.session,
-  };
-  const [sending, setSending] = useState<"" | "edit" | "now">("");
-  if (sending !== "") {
-    const { status: code, ms } = request,
-      body = request.answer ?? (request.problem ? JSON.stringify(request.problem) : "");
-    return <RequestEditor request={text} former={{ status: code, ms, headers: [], body }} isSent={sending === "now"} />;
-  }
-  const { problem } = request;
-  return (
-    <>
-      <Actions request={request} text={text} onSend={(isSent) => setSending(isSent ? "now" : "edit")} />
-      {request.simulated && (
-        <p class="note">
-          <Icon name="flask" size={14} />
-          Simulated: {request.simulated}
-        </p>
-      )}
-      {problem && (
-        <div class="wrong">
-          <Icon name="alert" size={18} />
-          <div>
-            <strong>{problem.title}</strong>
-            <p>{problem.detail}</p>
-            <ul>
-              {problem.errors?.map((fault, i) => (
-                <li key={i}>
-                  <span class="code">{placeOf(fault)}</span> {fault.detail}
-                </li>
-              ))}
-            </ul>
-          </div>
-        </div>
-      )}
-      {request.query && (
-        <>
-          <h3>Query</h3>
-          <dl class="pairs">
-            {[...new URLSearchParams(request.query)].map(([name, value], i) => (
-              <div key={i}>
-                <dt class="code">{name}</dt>
-                <dd class="code">{value}</dd>
-              </div>
-            ))}
-          </dl>
-        </>
-      )}
-      {request.body && <Body title="Sent" note={request.type ?? ""} text={request.body} />}
-      {request.answer && (
-        <Body title="Answered" note={request.truncated ? "the first 16 KiB" : ""} text={request.answer} />
-      )}
-      <h3>From</h3>
-      <p class="dim">
-        {request.origin || "no page"} · {request.agent} · <span class="code">{request.request}</span>
-      </p>
-    </>
-  );
-}
-
-/** Where the page shows what a request was for: null if it does not. */
-function placeIn(request: Bodies): { address: string; what: string } | null {
-  if ((request.session ?? "") !== session.value || request.status === 404) return null;
-  const path = request.path.replace(/^\/_\/s\/[^/]+/, "").slice(prefix.value.length),
-    [name = "", id, ...more] = path.split("/").slice(1).filter(Boolean).map(decode);
-  if (more.length > 0 || (id !== undefined && request.method === "DELETE")) return null;
-  if (hasObject(name) && id === undefined) return { address: "#" + path, what: "object" };
-  if (!hasCollection(name)) return null;
-  if (id !== undefined) return { address: "#" + path, what: "record" };
-  const isList = safeMethods.includes(request.method);
-  return isList ? { address: "#" + path + (request.query ? "?" + request.query : ""), what: "table" } : null;
-}
-
-/** Returns why a request cannot be sent once more, "" if it can. */
-function whyNotAgain(request: Bodies): string {
-  if (isReadOnly.value && !safeMethods.includes(request.method)) return whyLocked.value;
-  if (request.type && !request.body) return "It cannot be sent again: its body was not recorded.";
-  if ((fullPath(request) + (request.body ?? "")).includes("…")) {
-    return "It cannot be sent again: possible secrets in it were removed.";
-  }
-  return !request.body || isJSON(request.body) ? "" : "It cannot be sent again: only part of its body was recorded.";
-}
-
-interface ActionsProps {
-  request: Bodies;
-  text: RequestText;
-  onSend: (isSent: boolean) => void; // or it is edited first
-}
-
-function Actions({ request, text, onSend }: ActionsProps) {
-  const place = placeIn(request),
-    why = whyNotAgain(request);
-  return (
-    <>
-      <div class="row-of wrap">
-        {place && (
-          <a class="button" href={place.address}>
-            <Icon name="table" />
-            {place.what === "table" ? "Open as a table" : "Open the " + place.what}
-          </a>
-        )}
-        {why === "" && (
-          <Button icon="play" onClick={() => onSend(true)}>
-            Send again
-          </Button>
-        )}
-        <Button onClick={() => onSend(false)}>Edit and send</Button>
-        {languages.map((language) => (
-          <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
-            {language.name}
-          </Copy>
-        ))}
-      </div>
-      {why !== "" && <p class="dim">{why}</p>}
-    </>
-  );
-}
-
-function Body({ title, note, text }: { title: string; note: string; text: string }) {
-  return (
-    <>
-      <h3>
-        {title} <span class="dim">{note}</span>
-      </h3>
-      <pre class="code" tabIndex={0}>
-        {layOut(text)}
-      </pre>
-    </>
   );
 }

@@ -85,7 +85,9 @@ export function Review({ name }: { name: string }) {
         )}
       </header>
       {error !== null && <ErrorBox error={error} />}
-      {refusal !== null && records.length < Math.max(1, conflicts.length) && <ErrorBox error={refusal} title="Not committed" />}
+      {refusal !== null && records.length < Math.max(1, conflicts.length) && (
+        <ErrorBox error={refusal} title="Not committed" />
+      )}
       {records.length > 0 && <h2 class="offscreen">Conflicts</h2>}
       {records.map(({ collection, id = "" }) => (
         <Conflict
@@ -166,12 +168,16 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
     [reads, setReads] = useState(0);
   const path = pathOf(collection, id);
   useEffect(() => {
-    Promise.all([readVersion(path, name), readVersion(path, "")]).then(setVersions, (error: unknown) => toastError("Could not read it.", error));
+    Promise.all([readVersion(path, name), readVersion(path, "")]).then(setVersions, (error: unknown) =>
+      toastError("Could not read it.", error),
+    );
   }, [path, reads]);
   if (!versions || !change) return null;
   const [{ record: mine, tag: ownTag }, theirs] = versions;
   const patch = (from: Obj, to: Obj, where: { session: string; tag: string }) =>
-    isSame(from, to) ? Promise.resolve(null) : ask("PATCH", path, { body: stringify(difference(from, to) as unknown as Json), type: patchType, ...where });
+    isSame(from, to)
+      ? Promise.resolve(null)
+      : ask("PATCH", path, { body: stringify(difference(from, to) as unknown as Json), type: patchType, ...where });
   const decide = async (write: () => Promise<unknown>) => {
     try {
       await write();
@@ -192,7 +198,18 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
       });
     const texts = { title, mine: name, theirs: "file", merge: "Merge into the file", discard: "Keep the file's" };
     const base = isObject(change.before as Json) ? (change.before as Obj) : {};
-    return <Merge key={reads} base={base} mine={mine} theirs={record} shape={shapeFor(collection)} canMerge texts={texts} onMerge={(merged) => void merge(merged)} />;
+    return (
+      <Merge
+        key={reads}
+        base={base}
+        mine={mine}
+        theirs={record}
+        shape={shapeFor(collection)}
+        canMerge
+        texts={texts}
+        onMerge={(merged) => void merge(merged)}
+      />
+    );
   }
   // One of them has deleted it. The session takes over what the file has, or the file is changed.
   const restore = async () => {
@@ -203,9 +220,17 @@ function Conflict({ name, collection, id, change, onDone }: ConflictProps) {
       <h3>{title}</h3>
       <p>{theirs.record ? `${name} has deleted it.` : "The file no longer has it."}</p>
       <div class="row-of">
-        <Button onClick={() => void decide(theirs.record ? restore : () => ask("DELETE", path, { session: name, tag: ownTag }))}>Keep the file's</Button>
+        <Button
+          onClick={() =>
+            void decide(theirs.record ? restore : () => ask("DELETE", path, { session: name, tag: ownTag }))
+          }
+        >
+          Keep the file's
+        </Button>
         {theirs.record && (
-          <Button onClick={() => void decide(() => ask("DELETE", path, { session: "", tag: theirs.tag }))}>Delete it in the file</Button>
+          <Button onClick={() => void decide(() => ask("DELETE", path, { session: "", tag: theirs.tag }))}>
+            Delete it in the file
+          </Button>
         )}
       </div>
     </div>

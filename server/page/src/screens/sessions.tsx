@@ -54,8 +54,8 @@ function List() {
         <Empty icon="layers" title="No sessions">
           {status.value?.mode.sessions ? (
             <p>
-              A request with the header <span class="code">Pickup-Session: NAME</span> works on its own copy of the data. Tests
-              that run in parallel do not see each other's writes.
+              A request with the header <span class="code">Pickup-Session: NAME</span> works on its own copy of the
+              data. Tests that run in parallel do not see each other's writes.
             </p>
           ) : (
             <p>Sessions are off (--max-sessions 0).</p>

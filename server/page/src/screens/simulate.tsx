@@ -25,8 +25,10 @@ import { Button, count, Empty } from "../ui.tsx";
 
 type Hold = Schemas["Hold"];
 
-const purpose = "These apply to the requests of your front end, not to requests of this page. The first rule that matches applies.";
-const offNote = " A rule that is off is kept in this browser alone, until it is removed; the server and other people do not have it.";
+const purpose =
+  "These apply to the requests of your front end, not to requests of this page. The first rule that matches applies.";
+const offNote =
+  " A rule that is off is kept in this browser alone, until it is removed; the server and other people do not have it.";
 const endingNames: Record<string, string> = { "": "as usual", hold: "hold until released" };
 const methodChoices: Record<string, string[]> = {
   "all requests": [],
@@ -48,7 +50,13 @@ export function Simulation() {
         <SimulationPanel />
       ) : (
         <Empty icon="flask" title="Simulation is off">
-          {isReadOnly.value ? <p>{whyLocked}</p> : <p>Start the server with <code>--simulate=on</code>.</p>}
+          {isReadOnly.value ? (
+            <p>{whyLocked}</p>
+          ) : (
+            <p>
+              Start the server with <code>--simulate=on</code>.
+            </p>
+          )}
         </Empty>
       )}
     </main>
@@ -59,9 +67,16 @@ const notChanged = (error: unknown) => toastError("Could not change it.", error)
 
 export function SimulationPanel() {
   const list = listedRules.value;
-  const paths = ["/**", ...collections.value.flatMap(({ name }) => [`/${name}`, `/${name}/*`, `/${name}/**`]), ...objects.value.map(({ name }) => "/" + name)];
+  const paths = [
+    "/**",
+    ...collections.value.flatMap(({ name }) => [`/${name}`, `/${name}/*`, `/${name}/**`]),
+    ...objects.value.map(({ name }) => "/" + name),
+  ];
   return (
-    <section class={rules.value.length > 0 ? "simulation on" : "simulation"} aria-label="Simulate slow and failing answers">
+    <section
+      class={rules.value.length > 0 ? "simulation on" : "simulation"}
+      aria-label="Simulate slow and failing answers"
+    >
       <p class="dim">
         {purpose}
         {list.some(({ isOn }) => !isOn) && offNote}
@@ -89,7 +104,10 @@ export function SimulationPanel() {
 
 /** Whether a rule applies to every request, so that those after it never do. */
 const takesAll = ({ rule, isOn }: ListedRule): boolean =>
-  isOn && (rule.path ?? "/**") === "/**" && !rule.methods?.length && (["percent", "query", "after", "times"] as const).every((name) => rule[name] === undefined);
+  isOn &&
+  (rule.path ?? "/**") === "/**" &&
+  !rule.methods?.length &&
+  (["percent", "query", "after", "times"] as const).every((name) => rule[name] === undefined);
 
 /** A rule: which requests it is for, and what it does with them. */
 function RuleRow({ listed, isReached }: { listed: ListedRule; isReached: boolean }) {
@@ -98,25 +116,50 @@ function RuleRow({ listed, isReached }: { listed: ListedRule; isReached: boolean
   const change = (part: Rule) => {
     void changeRule(listed, (now) => ({ ...now, ...part })).catch(notChanged); // JSON has nothing that is undefined
   };
-  const methods = Object.keys(methodChoices).find((name) => methodChoices[name]!.join() === (rule.methods ?? []).join()) ?? rule.methods!.join(", ");
+  const methods =
+    Object.keys(methodChoices).find((name) => methodChoices[name]!.join() === (rule.methods ?? []).join()) ??
+    rule.methods!.join(", ");
   const ending = endingOf(rule),
-    more = (["query", "after", "times"] as const).filter((name) => rule[name] !== undefined).map((name) => `${name} ${rule[name]}`);
+    more = (["query", "after", "times"] as const)
+      .filter((name) => rule[name] !== undefined)
+      .map((name) => `${name} ${rule[name]}`);
   return (
     <fieldset class={isOn ? "rule" : "rule off"}>
       <legend class="offscreen">{describeRule(rule)}</legend>
       <label class="switch">
         <span>On</span>
-        <input type="checkbox" role="switch" checked={isOn} onChange={() => void switchRule(listed).catch(notChanged)} />
+        <input
+          type="checkbox"
+          role="switch"
+          checked={isOn}
+          onChange={() => void switchRule(listed).catch(notChanged)}
+        />
       </label>
-      <Choice label="For" value={methods} options={Object.keys(methodChoices)} onChange={(name) => change({ methods: methodChoices[name] ?? [] })} />
-      <Typed label="Path" value={rule.path ?? "/**"} list="paths" onChange={(path) => change({ path: path || "/**" })} />
+      <Choice
+        label="For"
+        value={methods}
+        options={Object.keys(methodChoices)}
+        onChange={(name) => change({ methods: methodChoices[name] ?? [] })}
+      />
+      <Typed
+        label="Path"
+        value={rule.path ?? "/**"}
+        list="paths"
+        onChange={(path) => change({ path: path || "/**" })}
+      />
       <Typed
         label="Delay, ms"
         value={String(rule.delay ?? "")}
         placeholder="0, or 200-800"
         onChange={(text) => change({ delay: /^\d+$/.test(text) ? Number(text) : text || undefined } as Rule)}
       />
-      <Choice label="Answer" value={ending} options={["", ...endings]} names={endingNames} onChange={(how) => void changeRule(listed, (now) => withEnding(now, how)).catch(notChanged)} />
+      <Choice
+        label="Answer"
+        value={ending}
+        options={["", ...endings]}
+        names={endingNames}
+        onChange={(how) => void changeRule(listed, (now) => withEnding(now, how)).catch(notChanged)}
+      />
       <Typed
         label="Share, %"
         value={String(rule.percent ?? "")}
@@ -127,7 +170,13 @@ function RuleRow({ listed, isReached }: { listed: ListedRule; isReached: boolean
         {!isOn ? "off" : isReached ? `applied ${count(rule.hits ?? 0, "time")}` : "never: a rule above applies to all"}
         {more.length > 0 && `; ${more.join(", ")}`}
       </span>
-      <Button kind="quiet" icon="trash" label="Remove the rule" aria-describedby={id} onClick={() => void removeRule(listed).catch(notChanged)} />
+      <Button
+        kind="quiet"
+        icon="trash"
+        label="Remove the rule"
+        aria-describedby={id}
+        onClick={() => void removeRule(listed).catch(notChanged)}
+      />
     </fieldset>
   );
 }

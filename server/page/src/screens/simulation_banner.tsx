@@ -5,6 +5,7 @@ import { Icon } from "../icons.tsx";
 import { requests } from "../data/live.ts";
 import { toastError } from "../messages.tsx";
 import { screen } from "../route.ts";
+import { endSimulation } from "./simulate_menu.tsx";
 import { describeRule, removeAllRules, rules } from "../data/simulation.ts";
 import { Ago, Button, now, useNarrow } from "../ui.tsx";
 
@@ -18,6 +19,11 @@ export function SimulationBanner() {
       <Icon name="flask" />
       <span>{rules.value.map(describeRule).join("; ")}.</span>
       <a href={isNarrow ? "#/_/simulate" : "#/_/requests"}>Change</a>
+      {!isReadOnly.value && !isForgotten.value && (
+        <Button class="small" onClick={endSimulation}>
+          End it
+        </Button>
+      )}
       {latest && !isForgotten.value && (
         <span class="phone-no" aria-live="off">
           latest request <Ago at={latest.at} />
@@ -57,7 +63,11 @@ export function ForgottenRules() {
       >
         Keep
       </Button>
-      <Button onClick={() => void removeAllRules().catch((error: unknown) => toastError("Could not remove the rules.", error))}>
+      <Button
+        onClick={() =>
+          void removeAllRules().catch((error: unknown) => toastError("Could not remove the rules.", error))
+        }
+      >
         Off
       </Button>
     </span>

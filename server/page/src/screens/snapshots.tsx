@@ -70,25 +70,27 @@ export function Snapshots() {
           <WriteButton onClick={() => setTarget("baseline")}>Reset</WriteButton>
         </form>
       </div>
-      {list.length > 0 && <ul class="feed">
-        {list.map((snapshot) => (
-          <li key={snapshot.name} class="line">
-            <b class="clip">{snapshot.name}</b>
-            <span class="dim">
-              {snapshot.differing === 0 ? "as it is now" : describeDiffering(snapshot.differing)}
-            </span>
-            <span class="grow" />
-            <Ago at={snapshot.at} />
-            <WriteButton onClick={() => setTarget(snapshot.name)}>Go back</WriteButton>
-            <Button
-              kind="quiet"
-              icon="trash"
-              label={"Delete " + snapshot.name}
-              onClick={() => setUnwanted(snapshot)}
-            />
-          </li>
-        ))}
-      </ul>}
+      {list.length > 0 && (
+        <ul class="feed">
+          {list.map((snapshot) => (
+            <li key={snapshot.name} class="line">
+              <b class="clip">{snapshot.name}</b>
+              <span class="dim">
+                {snapshot.differing === 0 ? "as it is now" : describeDiffering(snapshot.differing)}
+              </span>
+              <span class="grow" />
+              <Ago at={snapshot.at} />
+              <WriteButton onClick={() => setTarget(snapshot.name)}>Go back</WriteButton>
+              <Button
+                kind="quiet"
+                icon="trash"
+                label={"Delete " + snapshot.name}
+                onClick={() => setUnwanted(snapshot)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
       {unwanted && (
         <ConfirmDialog
           title={`Delete ${unwanted.name}?`}

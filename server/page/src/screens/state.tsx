@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { session } from "../data/api.ts";
-import { status, whyLocked } from "../data/catalog.ts";
+import { collections, isReadOnly, objects, status } from "../data/catalog.ts";
 import { broken } from "../data/live.ts";
 import { Icon, type IconName } from "../icons.tsx";
 import { Lazy } from "../lazy.tsx";
@@ -12,21 +12,24 @@ export function State() {
   const findings = status.value?.findings?.count ?? 0,
     rules = status.value?.rules,
     file = status.value?.file;
+  const hasData = collections.value.length + objects.value.length > 0;
   const [isMaking, setMaking] = useState(false);
   const wrong = [
-    broken.value,
-    !broken.value && whyLocked.value,
     rules && rules.state !== "ok" && (rules.detail || `${rules.name} cannot be used`),
     findings > 0 && <a href="#/_/problems">{count(findings, "problem")}</a>,
   ].filter(Boolean);
   return (
     <ul class="state" aria-label="State">
       {session.value ? (
-        <Line icon="layers">The session {session}. What changes here does not reach the file until it is committed.</Line>
-      ) : wrong.length === 0 ? (
-        <Line icon="check" class="ok">
-          All is well{rules ? `, and writes are checked against ${rules.name}` : ""}
+        <Line icon="layers">
+          The session {session}. What changes here does not reach the file until it is committed.
         </Line>
+      ) : wrong.length === 0 ? (
+        !broken.value && (
+          <Line icon="check" class="ok">
+            All is well{rules ? `, and writes are checked against ${rules.name}` : ""}
+          </Line>
+        )
       ) : (
         wrong.map((text, i) => (
           <Line key={i} icon="alert" class="not">
@@ -34,10 +37,13 @@ export function State() {
           </Line>
         ))
       )}
-      {file && !rules && (
+      {isReadOnly.value && <Line icon="lock">You have read-only access.</Line>}
+      {file && !rules && !broken.value && hasData && (
         <Line icon="braces">
           <span>There is no schema.</span>
-          <Button class="small" onClick={() => setMaking(true)}>Make one from this data</Button>
+          <Button class="small" onClick={() => setMaking(true)}>
+            Make one from this data
+          </Button>
         </Line>
       )}
       {file?.size !== undefined && <Line icon="braces">{formatCount(file.size)} bytes</Line>}
@@ -50,7 +56,9 @@ export function State() {
           <Copy text={() => address} label={"Copy " + address} />
         </Line>
       ))}
-      {isMaking && file && <Lazy show={({ MadeSchema }) => <MadeSchema file={file.name} onClose={() => setMaking(false)} />} />}
+      {isMaking && file && (
+        <Lazy show={({ MadeSchema }) => <MadeSchema file={file.name} onClose={() => setMaking(false)} />} />
+      )}
     </ul>
   );
 }
