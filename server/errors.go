@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -117,6 +118,11 @@ func (req *request) noCollection(s *database.Snapshot, name string) *problem.Pro
 	meant := ""
 	if near != "" {
 		meant = " Did you mean " + near + "?"
+	}
+	ways := req.howToAdd(clipped)
+	creates := slices.Contains([]string{http.MethodPost, http.MethodPut}, req.Request.Method)
+	if creates && ways != "" && near == "" && openapi.HasPath(name) {
+		meant = " To make it" + ways + "."
 	}
 	p := notFound(s, "There is no collection %q.%s There are: %s.", clipped, meant, strings.Join(names, ", "))
 	p.Suggestion = near

@@ -17,6 +17,7 @@ import (
 // without secrets.
 type configCommand struct {
 	config.Server
+	Changed bool `help:"Leave out settings that have their default."`
 }
 
 func (c *configCommand) run(_ context.Context, e *environment) error {
@@ -62,7 +63,7 @@ func (c *configCommand) printDatabase(b *strings.Builder, e *environment) {
 	if etcdstore.IsURL(db) {
 		db = etcdstore.Redacted(db)
 	}
-	printSetting(b, "db", db, source)
+	c.printSetting(b, "db", db, source)
 }
 
 // printFlags prints each flag of serve with the source of the value.
@@ -83,12 +84,15 @@ func (c *configCommand) printFlags(b *strings.Builder, e *environment, hasRules 
 		if flag.Name == config.SimulateKey && hasRules {
 			b.WriteString("# ") // the array of rules has the same name
 		}
-		printSetting(b, flag.Name, value, e.Used[flag.Name])
+		c.printSetting(b, flag.Name, value, e.Used[flag.Name])
 	}
 }
 
 // printSetting prints a setting as a line of TOML.
-func printSetting(b *strings.Builder, name string, value any, source string) {
+func (c *configCommand) printSetting(b *strings.Builder, name string, value any, source string) {
+	if c.Changed && source == "" {
+		return
+	}
 	if s, ok := value.(fmt.Stringer); ok {
 		value = s.String()
 	}

@@ -15,6 +15,7 @@ import (
 	"pickup/internal/config"
 	"pickup/internal/database"
 	"pickup/internal/fake"
+	"pickup/internal/openfile"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
 )
@@ -68,7 +69,10 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 		c.Now.Time = time.Now()
 	}
 	made := make(map[string][]string) // ids
-	how := "git diff shows them"
+	how := ""
+	if _, err := git(ctx, folderOf(path), "ls-files", "--error-unmatch", openfile.Real(path)); err == nil {
+		how = "; git diff shows them"
+	}
 	if server == nil {
 		counts, made, err = c.write(ctx, path, store, counts)
 		err = errors.Join(err, store.Close())
@@ -80,7 +84,7 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 				break
 			}
 		}
-		how = "undo with POST /_/undo, " + spell.Count(len(parts), "time")
+		how = "; undo with POST /_/undo, " + spell.Count(len(parts), "time")
 	}
 	for _, n := range counts {
 		if ids := made[n.Collection]; len(ids) > 0 {
@@ -89,7 +93,7 @@ func (c *generateCommand) add(ctx context.Context, e *environment, path string, 
 		}
 	}
 	if err == nil {
-		e.printf("%s: written; --seed %d makes the same again; %s\n", path, *c.Seed, how)
+		e.printf("%s: written; --seed %d makes the same again%s\n", path, *c.Seed, how)
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func (c *importCommand) importData(ctx context.Context, e *environment) error {
 			return err
 		}
 	}
-	if isNew(m.path) && c.Target == "" { // a typing error makes no database
+	if isNew(m.path) && (c.Target == "" || strings.HasPrefix(filepath.Ext(c.Target), ".json")) {
 		return m.create(ctx, e)
 	}
 	store, server, err := openOrAsk(ctx, e, m.path)

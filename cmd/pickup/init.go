@@ -6,8 +6,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pickup/filestore"
@@ -42,6 +44,10 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 		return err
 	}
 	created := isNew(path)
+	if isFolderName(path) && !strings.HasSuffix(filepath.ToSlash(path), "/") {
+		return config.Usagef("there is no %[1]s (to make a folder of files: %[2]s init %[1]s/; a file: %[2]s init %[1]s.json)",
+			path, e.program())
+	}
 	if c.Git && repository(ctx, path) == "" {
 		return config.Usagef("%s is in no git repository (to make one: git init)", path)
 	}
@@ -121,6 +127,9 @@ func (c *initCommand) create(ctx context.Context, e *environment, path string, c
 // createDatabase creates a database with the collections of an existing schema. Without a
 // schema, createDatabase writes a few records and a schema.
 func createDatabase(ctx context.Context, e *environment, path string, rules *schema.Schema) error {
+	if isFolderName(path) {
+		return createFolder(e, path)
+	}
 	text, file := initial(path), ""
 	if rules == nil {
 		file, _ = lint.SchemaPath(path, "")
@@ -148,6 +157,27 @@ func createDatabase(ctx context.Context, e *environment, path string, rules *sch
 		return err
 	}
 	e.printf("%s: created, with rules to start from\n", file)
+	return nil
+}
+
+// createFolder creates a folder with the records and the schema of a new project.
+func createFolder(e *environment, path string) error {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	files := map[string][]byte{"db.schema.json": starterRules}
+	for quoted, value := range rawjson.Members(starterData) {
+		if value.Kind() != '"' { // "$schema" is for a file
+			files[rawjson.Unquote(quoted)+".json"] = append(bytes.ReplaceAll(value, []byte("\n  "), []byte("\n")), '\n')
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file := filepath.Join(path, name)
+		if err := filestore.WriteFile(file, files[name], false); err != nil {
+			return err
+		}
+		e.printf("%s: created\n", file)
+	}
 	return nil
 }
 

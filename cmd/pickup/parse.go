@@ -139,7 +139,7 @@ func checkFileName(e *environment, word string, commands []*kong.Node) error {
 	if spell.Nearest(word, names) == "" {
 		hint += "; there is no folder " + word
 	}
-	return config.Usagef("unknown command %q%s (to create a file of that name: %s init %s)",
+	return config.Usagef("unknown command %q%s (to create a folder of that name: %s init %s/)",
 		word, hint, e.program(), shellWord(word))
 }
 

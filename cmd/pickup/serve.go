@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +32,7 @@ import (
 	"pickup/internal/reload"
 	"pickup/internal/rewrite"
 	"pickup/internal/schema"
+	"pickup/internal/spell"
 	"pickup/internal/storage"
 	"pickup/server"
 )
@@ -272,6 +274,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	for _, w := range s.store.Warnings() {
 		s.warn("%s.", w)
 	}
+	s.warnMisspelled(os.Environ())
 	if advice := mergeAdvice(ctx, s.file); advice != "" {
 		command := s.env.program() + " init --git " + shellFile(s.file)
 		s.note("%s: %s: %s", s.file, advice, command)
@@ -281,6 +284,22 @@ func (s *service) openStore(ctx context.Context) (err error) {
 			"add %s to .gitignore, as pickup init does.", s.file, ignorePattern(s.file))
 	}
 	return nil
+}
+
+// warnMisspelled warns about variables that nearly have the name of a setting.
+func (s *service) warnMisspelled(variables []string) {
+	known := []string{"CONFIG", "DB", "PASSWORD", "PASSWORD_FILE", "USER"}
+	for _, flag := range s.env.parsed.Flags() {
+		known = append(known, strings.TrimPrefix(flag.Tag.Get("variable"), "PICKUP_"))
+	}
+	for _, v := range variables {
+		name, _, _ := strings.Cut(v, "=")
+		name, ours := strings.CutPrefix(name, "PICKUP_")
+		near := spell.Nearest(name, known)
+		if ours && near != "" && !slices.Contains(known, name) {
+			s.warn("there is no setting PICKUP_%s; did you mean PICKUP_%s?", name, near)
+		}
+	}
 }
 
 // fillFolder creates the collections of the schema in an empty folder, and adds notes about a

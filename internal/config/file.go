@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +82,7 @@ func Parse(name string, text []byte) (c *File, err error) {
 		err = toml.Unmarshal(text, &c.values)
 	}
 	if err != nil {
-		return nil, Usagef("%s%s: %w", name, configPlace(text, err), err)
+		return nil, Usagef("%s%s: %w%s", name, configPlace(text, err), err, quotesHint(text, err))
 	}
 	answer, _ := c.values["answer"].(map[string]any)
 	for name, value := range answer { // the names of flags
@@ -104,6 +106,21 @@ func configPlace(text []byte, err error) string {
 	}
 	return ""
 }
+
+// quotesHint explains a TOML error in a line such as "db = family.json".
+func quotesHint(text []byte, err error) string {
+	inTOML, ok := errors.AsType[*toml.DecodeError](err)
+	if !ok {
+		return ""
+	}
+	line, _ := inTOML.Position()
+	if !bareText.Match(bytes.Split(text, []byte("\n"))[line-1]) {
+		return ""
+	}
+	return `; a text needs quotes, as in db = "family.json"`
+}
+
+var bareText = regexp.MustCompile(`^[^=#]*=\s*[A-Za-z./]`)
 
 // configNamed returns the value of --config. Flags are parsed later, because the file has
 // values of flags.

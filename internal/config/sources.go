@@ -49,6 +49,9 @@ func (s *Sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return nil, nil
 	}
 	var value any = s.Getenv(source)
+	if strings.HasPrefix(s.Getenv(source), "tcp://") && source == "PICKUP_PORT" {
+		value = "" // Kubernetes sets the variable for a Service called pickup
+	}
 	if value != "" && flag.IsSlice() {
 		var all []any
 		for _, word := range strings.Fields(s.Getenv(source)) {

@@ -85,7 +85,7 @@ func (k *check) checkMember(c *collection, validated bool) {
 		if storage.IsPositionKey(r.ID) {
 			holder = "element " + strconv.Itoa(i)
 		}
-		for _, f := range append(faults, repeated(rules.Unique, r.Value, holder, holders)...) {
+		for _, f := range append(faults, repeated(rules, r.Value, holder, holders)...) {
 			k.addFault(c, i, r, f)
 		}
 		i++
@@ -94,14 +94,14 @@ func (k *check) checkMember(c *collection, validated bool) {
 
 // repeated returns a fault for each unique field of value that another record has. It adds the
 // other unique fields to holders.
-func repeated(unique []string, value jsontext.Value, holder string, holders map[string]string) []schema.Fault {
+func repeated(rules *schema.Rules, value jsontext.Value, holder string, holders map[string]string) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range unique {
+	for _, name := range rules.Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || v.Kind() == 'n' {
 			continue
 		}
-		key := name + "\x00" + rawjson.Identity(v)
+		key := name + "\x00" + rules.UniqueKey(name, v)
 		other, found := holders[key]
 		if !found {
 			holders[key] = holder

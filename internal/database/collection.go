@@ -13,6 +13,7 @@ import (
 	"pickup/internal/ordered"
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
+	"pickup/internal/schema"
 	"pickup/internal/storage"
 )
 
@@ -275,20 +276,20 @@ func (c *collection) valueAt(key string) jsontext.Value {
 
 // uniqueHolder returns a record whose field called name has the given value, or nil. It ignores
 // the record with the key except. Nulls may repeat.
-func (c *collection) uniqueHolder(name string, value jsontext.Value, except string) *Record {
-	identity := rawjson.Identity(value)
+func (c *collection) uniqueHolder(rules *schema.Rules, name string, value jsontext.Value, except string) *Record {
+	key := rules.UniqueKey(name, value)
 	var keys []string
 	switch value.Kind() {
 	case 'n':
 		return nil
 	case '[', '{':
-		keys = []string{identity}
+		keys = []string{key}
 	default:
-		keys = query.EqualityKeys(value)
+		keys = query.EqualityKeys(jsontext.Value(key))
 	}
 	found, _ := c.indexes.equality(name, true).find(keys, c.records.Len())
 	for _, r := range found {
-		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rawjson.Identity(v) == identity {
+		if v, _ := rawjson.Member(r.Value, name); r.ID != except && rules.UniqueKey(name, v) == key {
 			return r
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/btree"
@@ -174,6 +175,9 @@ func (ix *index) keysOf(r *Record, by int) (keys []string) {
 	values := query.EqualityKeys(v)
 	if v.Kind() == '[' || v.Kind() == '{' {
 		values = append(values, rawjson.Identity(v)) // for uniqueHolder
+	}
+	if text, _ := rawjson.Text(v); strings.Contains(text, "@") && text != strings.ToLower(text) {
+		values = append(values, strings.ToLower(text)) // for uniqueHolder: an e-mail address
 	}
 	for _, value := range values {
 		keys = append(keys, keyAt(append([]byte(shortKey(value)), 0), r))

@@ -268,7 +268,16 @@ func (tx *Tx) validateAndSet(
 		return &Record{Value: value}, nil
 	}
 	c := tx.snap.byName[name]
-	if err := faultError(faults, tx.checkUnique(c, value, old.ID, names, sent), sent); err != nil {
+	if names == nil {
+		names = tx.rules(name).Unique
+	}
+	// A value that stays is no conflict, even if an edit by hand has repeated it.
+	changed := slices.DeleteFunc(slices.Clone(names), func(field string) bool {
+		before, _ := rawjson.Member(old.Value, field)
+		after, _ := rawjson.Member(value, field)
+		return rawjson.Equal(before, after)
+	})
+	if err := faultError(faults, tx.checkUnique(c, value, old.ID, changed, sent), sent); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(old.Value, value) {
@@ -380,12 +389,13 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 // If names is not nil, only these fields are checked.
 func (tx *Tx) taken(c *collection, value jsontext.Value, id string, names []string) []schema.Fault {
 	var faults []schema.Fault
-	for _, name := range tx.rules(c.name).Unique {
+	rules := tx.rules(c.name)
+	for _, name := range rules.Unique {
 		v, ok := rawjson.Member(value, name)
 		if !ok || names != nil && !slices.Contains(names, name) {
 			continue
 		}
-		if r := c.uniqueHolder(name, v, id); r != nil {
+		if r := c.uniqueHolder(rules, name, v, id); r != nil {
 			detail := fmt.Sprintf("%s is taken by %s", rawjson.Show(v), describe(c.name, r))
 			faults = append(faults, schema.Fault{Pointer: rawjson.Pointer(name), Detail: detail})
 		}

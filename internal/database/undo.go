@@ -258,7 +258,7 @@ func (tx *Tx) related(ch Change) (related []element) {
 		if !ok {
 			continue
 		}
-		if r := tx.snap.byName[ch.Collection].uniqueHolder(name, v, ch.ID); r != nil {
+		if r := tx.snap.byName[ch.Collection].uniqueHolder(rules, name, v, ch.ID); r != nil {
 			related = append(related, element{ch.Collection, r.ID})
 		}
 	}

@@ -189,6 +189,9 @@ func (g *generator) numberRange(m *fieldModel) (low, high float64, decimals int)
 	return low, high, decimals
 }
 
+// enoughExamples is how many examples count before the values of other records.
+const enoughExamples = 5
+
 // text makes a string.
 func (g *generator) text(m *fieldModel) string {
 	named := func() string { return g.expand(m.hint) }
@@ -199,6 +202,12 @@ func (g *generator) text(m *fieldModel) string {
 	for _, make := range []func() string{
 		func() string { return g.time(m) },
 		func() string { return g.expand(m.formatHint) },
+		func() string {
+			if len(m.examples) < enoughExamples {
+				return ""
+			}
+			return textOf(pick(g, m.examples))
+		},
 		named,
 		known,
 		func() string { return g.match(m.pattern) },

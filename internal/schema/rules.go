@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -162,6 +163,9 @@ func (r *Rules) readMember(name string, member *shape, roles role) *schemaMistak
 		if x.unique && !slices.Contains(r.Unique, name) {
 			r.Unique = append(r.Unique, name)
 		}
+		if part.Format != nil && part.Format.Name == "email" {
+			r.emails = append(r.emails, name)
+		}
 		r.addReference(name, x)
 		if part.ReadOnly {
 			r.readOnly = append(r.readOnly, name)
@@ -281,4 +285,14 @@ func allowsKind(sch *jsonschema.Schema, kind jsontext.Kind) bool {
 		return false
 	}
 	return sch.Const == nil || isKind(*sch.Const)
+}
+
+// UniqueKey returns a key that equal values of the unique field called name share. E-mail
+// addresses are equal if they differ in case only.
+func (r *Rules) UniqueKey(name string, value jsontext.Value) string {
+	key := rawjson.Identity(value)
+	if slices.Contains(r.emails, name) {
+		return strings.ToLower(key)
+	}
+	return key
 }

@@ -63,6 +63,7 @@ type Rules struct {
 	plain    bool                 // there are rules for the elements, but none for the list
 	historic bool                 // some values are historic
 	readOnly []string             // names of fields
+	emails   []string             // names of fields with the format email
 }
 
 // A Reference is a field whose values are ids of another collection.
