@@ -8,6 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 FUZZTIME ?= 30s
 # All, those that take longest first, so that the last ones to end are short.
 PACKAGES := ./internal/system/page ./server ./filestore ./internal/system ./internal/database \
@@ -21,7 +22,7 @@ RUN :=
 # nothing there.
 RACE    := -race -gcflags=golang.org/x/crypto/...=-race=false
 
-.PHONY: run test test-long test-windows lint bench benchmarks fuzz build release setup packages page page-dev clean
+.PHONY: run test test-long test-windows lint bench benchmarks fuzz build release module publish setup packages page page-dev clean
 
 ## run: serve ./db.json (ARGS="--no-auth --port 4000")
 run:
@@ -44,7 +45,7 @@ test-windows:
 	@$(MAKE) --no-print-directory packages TOOLS='$(WINE)'
 	GO=$(GO) TAGS=$(TAGS) .ci/test-windows $(WINDOWS)
 
-## lint: check formatting, vet, staticcheck, modules and known vulnerabilities
+## lint: check formatting, vet, staticcheck, workflows, modules and known vulnerabilities
 lint:
 	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
@@ -54,6 +55,7 @@ lint:
 	GOOS=windows $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	GOOS=freebsd $(GO) vet -tags $(TAGS) ./etcdstore/... ./filestore/... ./server/... ./internal/... ./cmd/...
 	$(GO) run $(STATICCHECK) -tags $(TAGS) ./...
+	$(GO) run $(ACTIONLINT) -shellcheck= .github/workflows/*.yml
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	GO=$(GO) GOVULNCHECK=$(GOVULNCHECK) TAGS=$(TAGS) .ci/vulnerabilities
@@ -97,6 +99,19 @@ release: export URL := $(URL)
 release:
 	$(GO) run $(GORELEASER) release --snapshot --clean
 	$(GO) run ./internal/tools/release npm
+
+## module: write a copy with another address of the module to DIR (ADDRESS=github.com/name/pickup)
+DIR ?= build/module
+module:
+	$(GO) run ./internal/tools/release module "$(ADDRESS)" "$(DIR)"
+
+## publish: build and sign a release of the tagged commit, and print how to publish it
+## (OWNER=name; DRY_RUN=0 publishes it)
+DRY_RUN ?= 1
+publish: URL = https://github.com/$(OWNER)/pickup
+publish:
+	@[ "$(OWNER)" != example ] || { echo "set OWNER to the account that publishes: OWNER=name make publish" >&2; exit 1; }
+	OWNER=$(OWNER) URL=$(URL) DRY_RUN=$(DRY_RUN) $(GO) run ./internal/tools/release publish
 
 ## page: bundle the page at /_/ after a change of server/page/src
 page:

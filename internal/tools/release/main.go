@@ -3,6 +3,8 @@
 //
 //	OWNER=NAME URL=ADDRESS go run ./internal/tools/release documents VERSION
 //	OWNER=NAME URL=ADDRESS go run ./internal/tools/release npm
+//	OWNER=NAME URL=ADDRESS go run ./internal/tools/release publish
+//	go run ./internal/tools/release module ADDRESS DIR
 package main
 
 import (
@@ -21,6 +23,10 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) == 3 && args[0] == "module" {
+		r := release{root: "."}
+		return r.rename(args[1], args[2])
+	}
 	r := release{root: ".", owner: os.Getenv("OWNER"), url: os.Getenv("URL")}
 	for _, v := range []struct{ name, value, pattern, what string }{
 		{name: "OWNER", value: r.owner, pattern: `[a-z0-9][a-z0-9._-]*`, what: "the scope of npm packages, in lower case"},
@@ -36,8 +42,10 @@ func run(args []string) error {
 		return r.documents()
 	case len(args) == 1 && args[0] == "npm":
 		return r.npm()
+	case len(args) == 1 && args[0] == "publish":
+		return r.publish(os.Stdout)
 	}
-	return fmt.Errorf("want documents VERSION or npm, got %q", args)
+	return fmt.Errorf("want documents VERSION, npm, publish or module ADDRESS DIR, got %q", args)
 }
 
 // A release is made in the repository at root.

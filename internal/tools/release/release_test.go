@@ -329,7 +329,7 @@ func TestRefused(t *testing.T) {
 	for _, test := range []struct{ owner, url, want string }{
 		{owner: "Someone", url: testURL, want: `OWNER="Someone": it has to be`},
 		{owner: testOwner, url: testURL + "/", want: "without a slash at the end"},
-		{owner: testOwner, url: testURL, want: "want documents VERSION or npm"},
+		{owner: testOwner, url: testURL, want: "want documents VERSION, npm, publish"},
 	} {
 		t.Setenv("OWNER", test.owner)
 		t.Setenv("URL", test.url)
