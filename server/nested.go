@@ -172,7 +172,8 @@ func (req *request) href(collection string) string {
 func (req *request) replaceObject() error {
 	err := req.replace()
 	if errors.Is(err, storage.ErrShape) {
-		return problem.Newf(http.StatusUnprocessableEntity, "%s is an object, which PUT does not turn into another value: change the record instead.", req.name)
+		const detail = "%s is an object, which PUT does not turn into another value: change the record instead."
+		return problem.Newf(http.StatusUnprocessableEntity, detail, req.name)
 	}
 	return err
 }
