@@ -93,11 +93,7 @@ func blanked(data []byte, json5 bool) []byte {
 		if &out[0] == &data[0] {
 			out = bytes.Clone(data)
 		}
-		for i := from; i < to; i++ {
-			if out[i] != '\n' && out[i] != '\r' {
-				out[i] = ' '
-			}
-		}
+		fillWithSpaces(out[from:to])
 	}
 	i := 0
 	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
@@ -148,6 +144,15 @@ func blanked(data []byte, json5 bool) []byte {
 		}
 	}
 	return out
+}
+
+// fillWithSpaces replaces all bytes but line breaks by spaces.
+func fillWithSpaces(b []byte) {
+	for i, c := range b {
+		if c != '\n' && c != '\r' {
+			b[i] = ' '
+		}
+	}
 }
 
 // Begins returns the first byte of the value in a text with comments, or 0.
