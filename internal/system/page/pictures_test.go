@@ -449,7 +449,7 @@ func TestVisibleDifference(t *testing.T) {
 	t.Parallel()
 	p := &tab{T: t}
 	kept := p.decode(servertest.Read(t, "../../../docs/page/table.png"))
-	button := raster.Rect(1071, 66, 1176, 100)
+	button := raster.Rect(1071, 103, 1176, 137)
 	ground := kept.RGBAAt(button.Min.X-4, button.Min.Y)
 	for _, test := range []struct {
 		name   string
