@@ -39,9 +39,10 @@ func (r *readState) isSaving(now time.Time) bool {
 var errBusy = fmt.Errorf("a program is changing files: %w", storage.ErrPending)
 
 // isPassing reports whether err is a passing state of a save. Some editors create the new
-// file for the owner alone and set the permissions at the end.
+// file for the owner alone and set the permissions at the end. While a program removes the file, the
+// system may show the file without a name, as a mount does for good.
 func isPassing(err error) bool {
-	return disk.IsAny(err, durable.ErrEmpty, errBusy, disk.ErrChanging, disk.ErrHeld,
+	return disk.IsAny(err, durable.ErrEmpty, durable.ErrDetached, errBusy, disk.ErrChanging, disk.ErrHeld,
 		fs.ErrNotExist, fs.ErrPermission, storage.ErrBroken)
 }
 

@@ -97,7 +97,7 @@ func (f *File) Exists(path string) bool {
 
 // Stat describes the file at path. If a program replaces the file during the call, the result may be
 // the old file, without a name, and the new file may get the inode number of the old file. So Stat
-// asks again: only a mount keeps showing a file without a name.
+// asks again. If the file still has no name, the other program is slow, or the file is a mount.
 func (f *File) Stat(path string) (os.FileInfo, error) {
 	info, err := f.Sys.Stat(path)
 	if err == nil && disk.Links(info) == 0 {
