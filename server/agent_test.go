@@ -227,6 +227,7 @@ func TestAgentNested(t *testing.T) {
 			[]string{"1 of 2 records; the next ones start at start=1\n{\"id\":2}\n"}, false},
 		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"start":1}`, []string{"1 of 2 records\n{\"id\":2,\"n\":2}\n"}, false},
 		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"start":9}`, []string{"0 of 2 records\n"}, false},
+		{"query", `{"collection":"lists","id":"a/b","path":["videos"],"start":9223372036854775807}`, []string{"0 of 2 records\n"}, false},
 		{"query", `{"collection":"lists","id":"a/b","path":["videos","1"]}`, []string{`{"id":1,"n":1.10}`}, false},
 		{"query", `{"collection":"lists","id":"a/b","path":["videos","1","n"]}`, []string{"1.10"}, false},
 		{"query", `{"collection":"lists","id":"a/b","path":["tags"]}`, []string{"2 of 2 records\n\"x\"\n\"y\"\n"}, false},

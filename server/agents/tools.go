@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -147,7 +148,7 @@ func query(s Service, in queryInput) (string, error) {
 		q.Set("_limit", strconv.Itoa(most))
 	}
 	h, value, err := s.Do(http.MethodGet, path+"?"+q.Encode(), nil, "")
-	if err != nil || value[0] != '[' {
+	if err != nil || !bytes.HasPrefix(value, []byte("[")) {
 		return string(value), err
 	}
 	var records []json.RawMessage
@@ -158,7 +159,8 @@ func query(s Service, in queryInput) (string, error) {
 	if isList {
 		total, _ = strconv.Atoi(h.Get("X-Total-Count"))
 	} else { // a nested list has come whole
-		records = records[min(in.Start, total):min(in.Start+most, total)]
+		records = records[min(in.Start, total):]
+		records = records[:min(most, len(records))]
 	}
 	lines, shown := list(records)
 	head := fmt.Sprintf("%d of %d records", shown, total)
