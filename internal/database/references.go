@@ -15,7 +15,7 @@ import (
 	"pickup/internal/storage"
 )
 
-// checkReferences returns a *FaultError, or nil. It reports references of written elements to
+// checkReferences returns a *FaultError if references are wrong. It reports references of written elements to
 // missing records, if the rules require the record, unless the element had the same reference
 // before. It also reports restricted references to deleted records.
 func (tx *Tx) checkReferences() error {
@@ -26,14 +26,18 @@ func (tx *Tx) checkReferences() error {
 			continue
 		}
 		if w.gone {
-			all.add(placed(tx.restricted(w.element), w.translate))
+			if err := all.add(placed(tx.restricted(w.element), w.translate)); err != nil {
+				return err
+			}
 			continue
 		}
 		for pointer, v := range tx.snap.unresolved(w.collection, value) {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
 				near := tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
 				fault := faultAt(storage.ErrInvalid, pointer, "%s%s", v.detail(), near)
-				all.add(placed(fault, w.translate))
+				if err := all.add(placed(fault, w.translate)); err != nil {
+					return err
+				}
 			}
 		}
 	}
