@@ -19,18 +19,37 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// Values inside records have addresses, too: /playlists/1/videos/7. The request for one is a
-// request for a view of the database, in which the value is a top-level field (see
-// database.Nested), so the handlers of collections and objects serve it.
+// Values inside records have addresses, too: /playlists/1/videos/7. A request for a nested value is a
+// request for a view of the database. The value is a top-level field of the view (see
+// database.Nested), so the handlers of collections and objects serve the request.
 
 // The routes of nested values.
 var (
-	nestedList = route{of: array, get: (*request).list, query: (*request).list, post: (*request).create,
-		put: (*request).assign, delete: (*request).drop, parameters: anyParameter}
-	nestedRecord = route{of: array, get: (*request).read, put: (*request).replace, patch: (*request).patch, delete: (*request).remove,
-		parameters: ofRecord}
-	nestedObject = route{of: object, get: (*request).read, put: (*request).replaceObject, patch: (*request).patch, delete: (*request).drop,
-		parameters: ofRecord}
+	nestedList = route{
+		of:         array,
+		get:        (*request).list,
+		query:      (*request).list,
+		post:       (*request).create,
+		put:        (*request).assign,
+		delete:     (*request).drop,
+		parameters: anyParameter,
+	}
+	nestedRecord = route{
+		of:         array,
+		get:        (*request).read,
+		put:        (*request).replace,
+		patch:      (*request).patch,
+		delete:     (*request).remove,
+		parameters: ofRecord,
+	}
+	nestedObject = route{
+		of:         object,
+		get:        (*request).read,
+		put:        (*request).replaceObject,
+		patch:      (*request).patch,
+		delete:     (*request).drop,
+		parameters: ofRecord,
+	}
 	nestedValue = route{of: array, get: (*request).read, put: (*request).assign, delete: (*request).drop}
 	nestedID    = route{of: array, get: (*request).read, put: (*request).refuseID, delete: (*request).refuseID}
 )
@@ -38,7 +57,7 @@ var (
 // deep are the choices for a path with more names than those of routes.go.
 var deep = []*route{{of: array}, {of: object}}
 
-// serveDeep serves a path with more names than the routes have, and reports false if it is none.
+// serveDeep serves a path with more names than the routes have. It reports false for other paths.
 func (s *server) serveDeep(c *gin.Context) bool {
 	path := c.Request.URL.EscapedPath()
 	names := strings.Split(strings.Trim(path, "/"), "/")
@@ -46,16 +65,17 @@ func (s *server) serveDeep(c *gin.Context) bool {
 		return false
 	}
 	c.Params = nil
+	keys := []string{"collection", "id", "child", "field"}
 	for i, name := range names {
-		c.Params = append(c.Params, gin.Param{Key: []string{"collection", "id", "child", "field"}[min(i, 3)], Value: name})
+		c.Params = append(c.Params, gin.Param{Key: keys[min(i, 3)], Value: name})
 	}
 	s.serve(deep)(c)
 	return true
 }
 
 // isChild reports whether the third name of the path means the records of another collection that
-// refer to a record: if there is such a collection, unless no record of it refers to the others and
-// the record has such a field.
+// refer to a record. The name means the value of a field if there is no such collection, or if the
+// record has the field and no record of the collection refers to the records of the path.
 func (req *request) isChild() bool {
 	if memberOf(req.snap, req.child) != array {
 		return false
@@ -68,8 +88,8 @@ func (req *request) isChild() bool {
 	return field.Kind() != '[' && field.Kind() != '{' || req.snap.Refers(req.child, req.name)
 }
 
-// chooseNested returns the route for the value that the path leads to, and makes the request one
-// to the view with it.
+// chooseNested returns the route for the value that the path leads to. From then on, the request is
+// a request to the view with the value.
 func (req *request) chooseNested() (*route, error) {
 	path := make([]string, len(req.Params))
 	for i, p := range req.Params {
@@ -124,7 +144,9 @@ func (req *request) leadsNowhere(snap *database.Snapshot, err error) error {
 
 // addChildren adds to a problem the collections whose records refer to those of the path.
 func (req *request) addChildren(p *problem.Problem) {
-	children := slices.DeleteFunc(servable(req.snap), func(name string) bool { return !req.snap.Refers(name, req.name) })
+	children := slices.DeleteFunc(servable(req.snap), func(name string) bool {
+		return !req.snap.Refers(name, req.name)
+	})
 	if len(children) > 0 {
 		p.Detail += " Collections whose records refer to " + req.name + ": " + strings.Join(children, ", ") + "."
 	}
@@ -134,11 +156,13 @@ func (req *request) addChildren(p *problem.Problem) {
 // belowChildren returns the problem for a path like /posts/1/comments/7.
 func (req *request) belowChildren() error {
 	p := req.noResource()
-	p.Detail += " The records of " + req.child + " are at " + req.base() + "/" + url.PathEscape(req.child) + "/" + url.PathEscape(req.Params[3].Value) + "."
+	address := req.base() + "/" + url.PathEscape(req.child) + "/" + url.PathEscape(req.Params[3].Value)
+	p.Detail += " The records of " + req.child + " are at " + address + "."
 	return p
 }
 
-// nested returns fn as a change of the nested value of the path, if the path leads to one.
+// nested returns a change of the nested value of the path, given a change of the view. It returns fn
+// if the path leads to no nested value.
 func (req *request) nested(fn func(*database.Tx) error) func(*database.Tx) error {
 	if req.path == nil {
 		return fn
@@ -148,7 +172,7 @@ func (req *request) nested(fn func(*database.Tx) error) func(*database.Tx) error
 	}
 }
 
-// viewOf returns the view of snap with the nested value of the path, or snap if there is none.
+// viewOf returns the view of snap with the nested value of the path, or snap without such a value.
 func (req *request) viewOf(snap *database.Snapshot) *database.Snapshot {
 	if req.path == nil {
 		return snap
@@ -168,7 +192,7 @@ func (req *request) href(collection string) string {
 	return req.base() + "/" + url.PathEscape(collection)
 }
 
-// replaceObject serves PUT of a nested object, which stays one.
+// replaceObject serves PUT of a nested object, which stays an object.
 func (req *request) replaceObject() error {
 	err := req.replace()
 	if errors.Is(err, storage.ErrShape) {
@@ -185,7 +209,9 @@ func (req *request) assign() error {
 	if err != nil {
 		return err
 	}
-	after, err := req.updateWhole(func(tx *database.Tx) (*database.Record, error) { return tx.Assign(req.name, value) })
+	after, err := req.updateWhole(func(tx *database.Tx) (*database.Record, error) {
+		return tx.Assign(req.name, value)
+	})
 	if err != nil {
 		return err
 	}
@@ -194,13 +220,13 @@ func (req *request) assign() error {
 		return req.missing(after)
 	}
 	sent := new(body)
-	if memberOf(n.View, n.Name) != array { // the tag of a list is another one
+	if memberOf(n.View, n.Name) != array { // a list has another tag
 		sent.objects = []jsontext.Value{value}
 	}
 	return req.sendWritten(http.StatusOK, req.name, sent, n.Value)
 }
 
-// drop serves DELETE of a field. The answer is its value.
+// drop serves DELETE of a field. The response is the value of the field.
 func (req *request) drop() error {
 	var dropped *database.Record
 	_, err := req.updateWhole(func(tx *database.Tx) (_ *database.Record, err error) {
@@ -216,8 +242,8 @@ func (req *request) drop() error {
 	return req.sendWritten(http.StatusOK, req.name, new(body), dropped.Value)
 }
 
-// updateWhole runs change as a transaction on the nested value of the path, after its
-// preconditions.
+// updateWhole checks the preconditions of the request and then runs change as a transaction on the
+// nested value of the path.
 func (req *request) updateWhole(change func(*database.Tx) (*database.Record, error)) (*database.Snapshot, error) {
 	if memberOf(req.snap, req.name) != array {
 		return req.updateTarget(change)

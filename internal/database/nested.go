@@ -46,7 +46,12 @@ type Nested struct {
 //
 // The error is a *FaultError that wraps ErrNotFound. Its pointer leads into the path.
 func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
-	n := &Nested{snap: s, of: element{collection: path[0]}, idMember: s.IDMember(path[0]), rules: s.schema.Member(path[0])}
+	n := &Nested{
+		snap:     s,
+		of:       element{collection: path[0]},
+		idMember: s.IDMember(path[0]),
+		rules:    s.schema.Member(path[0]),
+	}
 	start := 1
 	if s.byName[path[0]].isArray() {
 		n.of.id = path[1]
@@ -54,7 +59,8 @@ func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
 	}
 	value, err := s.Target(n.of.collection, n.of.id)
 	if err != nil {
-		return nil, faultAt(storage.ErrNotFound, "/1", "%s has no record with the id %q", path[0], rawjson.Shorten(n.of.id))
+		const detail = "%s has no record with the id %q"
+		return nil, faultAt(storage.ErrNotFound, "/1", detail, path[0], rawjson.Shorten(n.of.id))
 	}
 	n.record = value
 	n.Value = value
@@ -333,7 +339,8 @@ func (tx *Tx) checkElements(c *collection, value jsontext.Value) error {
 			return faultAt(storage.ErrInvalid, "/"+at, "%s has objects, and this is %s", c.name, rawjson.KindName(r.Value))
 		}
 		if id, ok := c.shadowedID(r); ok {
-			return faultAt(ErrExists, rawjson.Pointer(at, c.ids.member), "the id %q is taken", rawjson.Shorten(id))
+			pointer := rawjson.Pointer(at, c.ids.member)
+			return faultAt(ErrExists, pointer, "the id %q is taken", rawjson.Shorten(id))
 		}
 	}
 	return nil
@@ -357,8 +364,8 @@ func (tx *Tx) Drop(name string) (*Record, error) {
 	return &Record{Value: c.appendJSON(nil)}, nil
 }
 
-// Nested returns r as a revision of the view of the value at a path. It reports false if events
-// cannot express it: the value has come, gone, or changed its kind.
+// Nested returns r as a revision of the view of the value at a path. It reports false if no event can
+// express the revision: the value was created or deleted, or has another kind.
 func (r *Revision) Nested(path []string) (*Revision, bool) {
 	if r.Before == nil {
 		return nil, false
@@ -380,8 +387,8 @@ func (r *Revision) Nested(path []string) (*Revision, bool) {
 	return &part, true
 }
 
-// doNested makes an operation with a path.
-func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
+// pathOf returns the path of a nested value, given an operation with a path.
+func (tx *Tx) pathOf(op *operation) ([]string, error) {
 	c := tx.snap.byName[op.collection]
 	if c == nil {
 		return nil, tx.noCollection(op.collection)
@@ -395,7 +402,15 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 	} else if op.id != "" || c.kind != storage.Object {
 		return nil, malformed("/collection", "%s has no ids, or nothing inside", op.collection)
 	}
-	path = append(path, op.path...)
+	return append(path, op.path...), nil
+}
+
+// doNested makes an operation with a path.
+func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
+	path, err := tx.pathOf(op)
+	if err != nil {
+		return nil, err
+	}
 	inPath := func(f schema.Fault) schema.Fault { return moved(f, "/path") }
 	n, err := tx.snap.Nested(path, op.op == "create")
 	if err != nil {
@@ -405,33 +420,13 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 		return nil, placed(err, inPath)
 	}
 	w := &writtenValue{element: element{n.Name, n.ID}, path: path}
-	op.collection, op.id = n.Name, n.ID
+	op.collection = n.Name
+	op.id = n.ID
 	err = tx.Nested(path, op.op == "create", func(inner *Tx) error {
-		field := inner.snap.byName[n.Name]
-		whole := op.op == "create" || op.op == "set" || op.op == "remove"
-		if whole && n.ID != "" {
-			return malformed("/path", "%s is for fields: replace or delete an element", op.op)
+		e, err := inner.doInView(op, n, create)
+		if e != nil {
+			w.element = *e
 		}
-		switch op.op {
-		case "set":
-			return inner.below("/value", func() error {
-				_, err := inner.Assign(n.Name, op.value)
-				return err
-			})
-		case "remove":
-			if err := inner.checkIf(op, n.Value); err != nil {
-				return err
-			}
-			_, err := inner.Drop(n.Name)
-			return err
-		case "create":
-			e, err := inner.createIn(op, field, create)
-			if e != nil {
-				w.id = e.id
-			}
-			return err
-		}
-		_, err := inner.changeOne(op, field)
 		return placed(err, func(f schema.Fault) schema.Fault {
 			if f.Pointer == "/id" || f.Pointer == "/collection" {
 				return inPath(f)
@@ -443,4 +438,29 @@ func (tx *Tx) doNested(op *operation, create Mode) (*writtenValue, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// doInView makes an operation on a nested value. The Tx is of the view with the value.
+func (tx *Tx) doInView(op *operation, n *Nested, create Mode) (*element, error) {
+	ofField := op.op == "create" || op.op == "set" || op.op == "remove"
+	if ofField && n.ID != "" {
+		return nil, malformed("/path", "%s is for fields: replace or delete an element", op.op)
+	}
+	field := tx.snap.byName[n.Name]
+	switch op.op {
+	case "set":
+		return nil, tx.below("/value", func() error {
+			_, err := tx.Assign(n.Name, op.value)
+			return err
+		})
+	case "remove":
+		if err := tx.checkIf(op, n.Value); err != nil {
+			return nil, err
+		}
+		_, err := tx.Drop(n.Name)
+		return nil, err
+	case "create":
+		return tx.createIn(op, field, create)
+	}
+	return tx.changeOne(op, field)
 }
