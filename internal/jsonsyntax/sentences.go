@@ -106,6 +106,8 @@ func (e *explainer) expand(sentence string, state rune, m [][]byte, hide bool) s
 			return string(e.closing())
 		case "wanted":
 			return e.wanted(state)
+		case "quotes":
+			return e.quotes()
 		case "name":
 			return quote(string(e.text[e.name:rawjson.SkipString(e.text, e.name)]))
 		case "byte":
@@ -126,9 +128,17 @@ func (e *explainer) wanted(state rune) string {
 		if e.JSON5 {
 			return "a name"
 		}
-		return "a name in double quotes"
+		return "a name in " + e.quotes()
 	case ',':
 		return fmt.Sprintf("',' or '%c'", e.closing())
 	}
 	return "a value"
+}
+
+// quotes names the quotes of strings.
+func (e *explainer) quotes() string {
+	if e.JSON5 {
+		return "quotes"
+	}
+	return "double quotes"
 }
