@@ -29,7 +29,8 @@ type Operation struct {
 // section 4 requires. The error is an *Error.
 func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
-		return nil, malformed("", `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`)
+		const detail = `a JSON Patch is an array of operations, as in [{"op":"replace","path":"/title","value":"Vet"}]`
+		return nil, malformed("", detail)
 	}
 	var ops []Operation
 	for v := range rawjson.Elements(patch) {
@@ -89,7 +90,8 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	if s != "" && s[0] != '/' {
 		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", rawjson.Shorten("/"+s)))
 	}
-	if unescaped := strings.NewReplacer("~0", "", "~1", "").Replace(s); strings.Contains(unescaped, "~") {
+	withoutEscapes := strings.NewReplacer("~0", "", "~1", "").Replace(s)
+	if strings.Contains(withoutEscapes, "~") {
 		return nil, malformed(at+"/"+name, "~ in a JSON Pointer must be followed by 0 or 1")
 	}
 	path := rawjson.SplitPointer(s)
@@ -114,13 +116,13 @@ func malformed(at, detail string) error {
 
 // A Touch is a value that an operation changes.
 type Touch struct {
-	Operation int      // its index
+	Operation int      // the index of the operation
 	Path      []string // as in Operation
 	HasValue  bool     // the operation has the value
 }
 
-// Apply returns a compact value after the operations, and what they change, in their order. The
-// error is an *Error.
+// Apply returns a compact value after the operations, and the values that the operations change, in
+// the order of the operations. The error is an *Error.
 func Apply(doc jsontext.Value, ops []Operation) (jsontext.Value, []Touch, error) {
 	p := &patcher{root: &node{text: doc}}
 	for i := range ops {
@@ -146,16 +148,16 @@ func (p *patcher) do(op *Operation) *Error {
 	switch op.Op {
 	case "test":
 		n := p.find(op.Path)
-		switch {
-		case n == nil:
+		if n == nil {
 			return nothingAt("/path", op.Path)
-		case !rawjson.Equal(n.value(), op.Value):
-			return &Error{Pointer: "/value", Detail: fmt.Sprintf("the test failed: %s is %s", joinedOrRoot(op.Path), rawjson.Show(n.value()))}
+		}
+		if !rawjson.Equal(n.value(), op.Value) {
+			return failed("/value", "the test failed: %s is %s", joinedOrRoot(op.Path), rawjson.Show(n.value()))
 		}
 		return nil
 	case "remove":
 		if len(op.Path) == 0 {
-			return &Error{Pointer: "/path", Detail: "the root cannot be removed"}
+			return failed("/path", "the root cannot be removed")
 		}
 		p.note(op, op.Path)
 		if p.take(op.Path) == nil {
@@ -181,7 +183,7 @@ func (p *patcher) do(op *Operation) *Error {
 		v := source.value()
 		p.copied += len(v)
 		if p.copied > maxCopied {
-			return &Error{Detail: fmt.Sprintf("a patch copies at most %d MiB", maxCopied>>20)}
+			return failed("", "a patch copies at most %d MiB", maxCopied>>20)
 		}
 		return p.add(op, &node{text: v})
 	}
@@ -237,9 +239,10 @@ func (p *patcher) add(op *Operation, n *node) *Error {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
 	case !parent.open():
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))}
+		return failed("/path", "%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))
 	case !parent.insert(op.Path[last], n):
-		return &Error{Pointer: "/path", Detail: fmt.Sprintf("%q is not an index of an array of %d elements, nor - for its end", rawjson.Shorten(op.Path[last]), len(parent.kids))}
+		return failed("/path", "%q is not an index of an array of %d elements, nor - for its end",
+			rawjson.Shorten(op.Path[last]), len(parent.kids))
 	}
 	path := op.Path
 	if path[last] == "-" && parent.kind == '[' {
@@ -250,7 +253,12 @@ func (p *patcher) add(op *Operation, n *node) *Error {
 }
 
 func nothingAt(member string, path []string) *Error {
-	return &Error{Pointer: member, Detail: "there is nothing at " + joinedOrRoot(path)}
+	return failed(member, "there is nothing at %s", joinedOrRoot(path))
+}
+
+// failed returns the error of an operation that cannot be applied.
+func failed(pointer, format string, args ...any) *Error {
+	return &Error{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
 }
 
 func joinedOrRoot(path []string) string {
