@@ -144,7 +144,24 @@ func (s *service) addNotices() {
 	if s.Ephemeral {
 		s.note("writes stay in memory (--ephemeral).")
 	}
+	s.warnMisspelled(os.Environ())
 	s.addAccessNotices()
+}
+
+// warnMisspelled warns about variables that nearly have the name of a setting.
+func (s *service) warnMisspelled(variables []string) {
+	known := []string{"CONFIG", "DB", "PASSWORD", "PASSWORD_FILE", "USER"}
+	for _, flag := range s.env.parsed.Flags() {
+		known = append(known, strings.TrimPrefix(flag.Tag.Get("variable"), "PICKUP_"))
+	}
+	for _, v := range variables {
+		name, _, _ := strings.Cut(v, "=")
+		name, ours := strings.CutPrefix(name, "PICKUP_")
+		near := spell.Nearest(name, known)
+		if ours && near != "" && !slices.Contains(known, name) {
+			s.warn("there is no setting PICKUP_%s; did you mean PICKUP_%s?", name, near)
+		}
+	}
 }
 
 // addAccessNotices adds notices about users, passwords and risks.

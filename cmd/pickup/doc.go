@@ -22,8 +22,8 @@
 // check: 1).
 //
 // Begin with main.go, which runs a command and turns the error into an exit code, and serve.go,
-// which lists the steps of a start and the goroutines of the server. parse.go parses the command
-// line. Each command has a file, uses the settings in internal/config, and uses no other
+// which lists the steps of a start and the goroutines of the server; opendatabase.go has the steps
+// that open the database. parse.go parses the command line. Each command has a file, uses the settings in internal/config, and uses no other
 // command, except that init runs schema and generate, and health parses the command line of a
 // serve. file.go, client.go, cluster.go and git.go help several commands with a file, a server, a
 // database in etcd and git. difference.go finds the changes between two contents, and changes.go

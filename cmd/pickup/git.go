@@ -185,11 +185,11 @@ var wildcard = regexp.MustCompile(`[][*?\\]`)
 // gitPattern returns the pattern of .gitattributes for a path in the repository. The
 // files of a folder have the path FOLDER/*.json or FOLDER/*.json5.
 func gitPattern(path string) string {
-	folder, files, isFolder := strings.Cut("/"+filepath.ToSlash(path), "/*")
-	pattern := wildcard.ReplaceAllString(folder, `\$0`)
-	if isFolder {
-		pattern += "/*" + files
+	folder, files := filepath.Split("/" + filepath.ToSlash(path))
+	if files != "*.json" && files != "*.json5" {
+		files = wildcard.ReplaceAllString(files, `\$0`)
 	}
+	pattern := wildcard.ReplaceAllString(folder, `\$0`) + files
 	if strings.ContainsAny(pattern, " \t\"") {
 		return rawjson.Quote(pattern)
 	}
