@@ -109,18 +109,24 @@ func FuzzApply(f *testing.F) {
 		m := modelOf(d.Contents())
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 12 {
-			c := randomChange(r, m)
-			next, err := d.Apply([]storage.Change{c})
-			if err != nil {
-				t.Fatalf("%q %q %s: %v", c.Collection, c.ID, c.Value, err)
-			}
-			m.apply(c)
-			if diff := m.diff(modelOf(next.Contents()), true); diff != "" {
-				t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", diff, c.Collection, c.ID, c.Value, d.Bytes(), next.Bytes())
-			}
-			checkDocument(t, next)
-			checkChange(t, d, next, c)
-			d = next
+			d, _ = changeAtRandom(t, r, d, m)
 		}
 	})
+}
+
+// changeAtRandom makes a random change to a document and to the model, and compares them.
+func changeAtRandom(t *testing.T, r *rand.Rand, d *Document, m *model) (next *Document, c storage.Change) {
+	t.Helper()
+	c = randomChange(r, m)
+	next, err := d.Apply([]storage.Change{c})
+	if err != nil {
+		t.Fatalf("%q %q %s: %v", c.Collection, c.ID, c.Value, err)
+	}
+	m.apply(c)
+	if diff := m.diff(modelOf(next.Contents()), true); diff != "" {
+		t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", diff, c.Collection, c.ID, c.Value, d.Bytes(), next.Bytes())
+	}
+	checkDocument(t, next)
+	checkChange(t, d, next, c)
+	return next, c
 }

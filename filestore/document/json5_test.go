@@ -141,17 +141,7 @@ func TestJSON5Changes(t *testing.T) {
 		}
 		m := modelOf(d.Contents())
 		for range 12 {
-			c := randomChange(r, m)
-			next, err := d.Apply([]storage.Change{c})
-			if err != nil {
-				t.Fatalf("%q %q %s: %v", c.Collection, c.ID, c.Value, err)
-			}
-			m.apply(c)
-			if diff := m.diff(modelOf(next.Contents()), true); diff != "" {
-				t.Fatalf("%s\nchange %q %q %s\nbefore:\n%s\nafter:\n%s", diff, c.Collection, c.ID, c.Value, d.Bytes(), next.Bytes())
-			}
-			checkDocument(t, next)
-			checkChange(t, d, next, c)
+			next, c := changeAtRandom(t, r, d, m)
 			if again, err := next.Apply([]storage.Change{c}); err != nil || again != next && c.ID != "" {
 				t.Fatalf("the same change again changed the file: %v", err)
 			}

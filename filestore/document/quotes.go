@@ -11,7 +11,7 @@ import (
 // A file in JSON5 may have strings and names in single quotes, names without quotes, and numbers
 // that JSON does not have.
 
-// bare stands for the quotes of names without quotes.
+// bare is the quote of a name that has no quotes.
 const bare = '_'
 
 // setQuotes sets the quotes for values of d that have no example.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPublish makes a dry run in a small repository, whose Makefile stands for GoReleaser:
-// first without a tag, then with one.
+// TestPublish makes two dry runs in a small repository, without and with a tag. The Makefile of
+// the repository does the work of GoReleaser.
 func TestPublish(t *testing.T) {
 	for name, value := range map[string]string{
 		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com",

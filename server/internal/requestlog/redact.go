@@ -112,7 +112,7 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 // Text returns the text, and reports whether the body is longer.
 func (e *Excerpt) Text() (text string, cut bool) { return string(e.text), e.cut }
 
-// hide replaces the text, unless there is none.
+// hide replaces a text that is not empty.
 func (e *Excerpt) hide() {
 	if len(e.text) > 0 {
 		e.text = []byte(`"` + secret.Hidden + `"`)
