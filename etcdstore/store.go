@@ -142,7 +142,8 @@ func (s *Store) KeyBy(idField func(collection string) string) error {
 		for name, f := range s.state.fields {
 			want := idField(name)
 			if f.kind == storage.Array && f.idField != want {
-				return fmt.Errorf("%w: the ids of %q are in the field %q, not in %q", storage.ErrShape, name, f.idField, want)
+				return fmt.Errorf("%w: the ids of %q are in the field %q, not in %q", storage.ErrShape, name,
+					f.idField, want)
 			}
 		}
 	}

@@ -126,7 +126,8 @@ func (req *request) readJSON() (jsontext.Value, error) {
 func (req *request) readSingle() (*body, error) {
 	b, err := req.readBody()
 	if err == nil && len(b.objects) > 1 {
-		return nil, problem.BadRequest("the request changes one record, but the array has several: send an object, or an array of one")
+		return nil, problem.BadRequest("the request changes one record, but the array has several: " +
+			"send an object, or an array of one")
 	}
 	return b, err
 }
@@ -296,7 +297,8 @@ func checkMedia(r *http.Request) error {
 	case media == openapi.JSONType, r.Method == http.MethodPatch && patch:
 		return nil
 	case media == "application/x-www-form-urlencoded":
-		return refuse("The body must be JSON, but its Content-Type is for forms, as curl -d sends it. Use curl --json, or add -H 'Content-Type: application/json'.")
+		return refuse("The body must be JSON, but its Content-Type is for forms, as curl -d sends it. " +
+			"Use curl --json, or add -H 'Content-Type: application/json'.")
 	case r.Method == http.MethodPatch:
 		return refuse("PATCH accepts " + acceptPatch + ".")
 	case patch:

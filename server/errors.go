@@ -140,7 +140,8 @@ func (req *request) howToAdd(name string) string {
 		ways = append(ways, way)
 	}
 	if !req.ReadOnly {
-		ways = append(ways, fmt.Sprintf(`send POST /_/transaction with [{"op":"set","collection":%s,"value":[]}]`, rawjson.Quote(name)))
+		ways = append(ways, fmt.Sprintf(`send POST /_/transaction with [{"op":"set","collection":%s,"value":[]}]`,
+			rawjson.Quote(name)))
 	}
 	if ways == nil {
 		return ""

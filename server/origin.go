@@ -53,7 +53,8 @@ func (s *server) crossOrigin(c *gin.Context) {
 		return
 	}
 	if !allowed && protection.Check(c.Request) != nil {
-		s.fail(c, problem.New(http.StatusForbidden, "Pages from other origins may not write here: "+refusedOrigin(origin)+"."))
+		s.fail(c, problem.New(http.StatusForbidden,
+			"Pages from other origins may not write here: "+refusedOrigin(origin)+"."))
 	}
 }
 
@@ -107,7 +108,8 @@ func refusedOrigin(origin string) string {
 }
 
 func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 // A trust is the reason why pages of an origin may use the service.
@@ -194,7 +196,9 @@ func (s *server) isForeign(r *http.Request) bool {
 // checks (DNS rebinding), but its requests have its name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
-		s.fail(c, problem.Newf(http.StatusMisdirectedRequest, "The host %q is not allowed: use localhost or an IP address, or allow it with --allow-host.", httpx.Clip(c.Request.Host)))
+		s.fail(c, problem.Newf(http.StatusMisdirectedRequest,
+			"The host %q is not allowed: use localhost or an IP address, or allow it with --allow-host.",
+			httpx.Clip(c.Request.Host)))
 	}
 }
 

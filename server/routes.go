@@ -62,7 +62,8 @@ var routes = []route{
 	// Made-up records.
 	{path: "/_/generate", post: (*request).generate},
 	{path: "/_/snapshots", get: (*request).listSnapshots},
-	{path: "/_/snapshots/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot, delete: (*request).forgetSnapshot},
+	{path: "/_/snapshots/:name", get: (*request).readSnapshot, put: (*request).keepSnapshot,
+		delete: (*request).forgetSnapshot},
 	// The latest requests, if Options.Requests is set.
 	{path: "/_/requests", get: (*request).listRequests, delete: (*request).clearRequests, parameters: "_since"},
 	{path: "/_/requests/:name", get: (*request).readRequest},
@@ -75,7 +76,8 @@ var routes = []route{
 	{path: "/_/sessions/:name/commit", post: ofSession((*request).commitSession)},
 	// The rules for simulated answers, and the requests that are held, if
 	// Options.Simulate is set.
-	{path: "/_/simulate", get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub, delete: (*request).removeStubs},
+	{path: "/_/simulate", get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub,
+		delete: (*request).removeStubs},
 	{path: "/_/simulate/:name", delete: (*request).removeStubs},
 	{path: "/_/holds", get: (*request).listHolds},
 	{path: "/_/release/:name", post: (*request).releaseHold, writeParameters: map[string]string{"POST": "wait"}},

@@ -134,7 +134,8 @@ func (req *request) notAllowed(r *route) *problem.Problem {
 	readOnly := req.refuseWrites() != nil
 	allow := r.allow(readOnly)
 	method := req.Request.Method
-	p := problem.Newf(http.StatusMethodNotAllowed, "%s is not allowed here. Allowed methods: %s.", httpx.Clip(method), allow)
+	p := problem.Newf(http.StatusMethodNotAllowed, "%s is not allowed here. Allowed methods: %s.",
+		httpx.Clip(method), allow)
 	if method == http.MethodPatch && r.of == nothing && !readOnly {
 		p.Detail += " To change several records at once, send POST /_/transaction."
 	}

@@ -66,7 +66,8 @@ func (s *sessions) changed() { s.server.simulation.changed(s.server.db) }
 // makeLocked starts a session. The caller has sessions.mu.
 func (s *sessions) makeLocked(name string, from *database.Snapshot) (*session, error) {
 	if len(s.byName) >= s.server.MaxSessions {
-		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. End one, or try again.")
+		return nil, problem.Unavailable("The server has as many sessions as --max-sessions allows. " +
+			"End one, or try again.")
 	}
 	x := &session{
 		name:  name,
@@ -142,7 +143,8 @@ func (s *sessions) admit(more int) error {
 	}
 	s.mu.Unlock()
 	if used > s.server.SessionMemory {
-		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w", database.ErrMemory)
+		return fmt.Errorf("the sessions use all the memory that --session-memory allows; end one: %w",
+			database.ErrMemory)
 	}
 	return nil
 }

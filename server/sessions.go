@@ -31,7 +31,8 @@ type sessionState struct {
 
 // stateLocked returns the state of a session. The caller has sessions.mu.
 func (x *session) stateLocked() sessionState {
-	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(), x.db.PinnedBytes(), x.changesLocked(), x.kept}
+	return sessionState{x.name, live.EventID(x.db.Run(), x.db.Snapshot().Rev()), x.made.UTC(), x.used.UTC(),
+		x.db.PinnedBytes(), x.changesLocked(), x.kept}
 }
 
 // list returns the states of the sessions by name.
@@ -236,7 +237,8 @@ func (req *request) enterSession(own bool) error {
 	}
 	if x == nil {
 		if !req.mayWrite(req.Request) {
-			return problem.New(http.StatusForbidden, "Pages from other origins may not start a session. --cors-origin allows an origin.")
+			return problem.New(http.StatusForbidden,
+				"Pages from other origins may not start a session. --cors-origin allows an origin.")
 		}
 		x, err = s.makeLocked(name, req.db.Snapshot())
 		if err != nil {
@@ -304,7 +306,8 @@ func (req *request) checkSessionName(name string) error {
 		return problem.BadRequest("The server has no sessions (--max-sessions 0). Nothing was done.")
 	}
 	if !simulate.IsName(name) {
-		return problem.BadRequest("A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. It is not . or ..")
+		return problem.BadRequest("A session name is 1 to 64 characters: letters, digits, dot, underscore or hyphen. " +
+			"It is not . or ..")
 	}
 	return nil
 }

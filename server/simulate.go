@@ -37,7 +37,8 @@ func (s *server) simulate(c *gin.Context) {
 	}
 	name := sessionOf(c.Request)
 	rules, session := s.stubsOf(name)
-	if len(twins) == 0 && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Stubs.IsEmpty() && s.Simulate.Delay.Max == 0 {
+	if len(twins) == 0 && c.Request.Header["Prefer"] == nil && rules.IsEmpty() && s.Simulate.Stubs.IsEmpty() &&
+		s.Simulate.Delay.Max == 0 {
 		return
 	}
 	path := s.pathOf(c.Request)
@@ -194,7 +195,8 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 // takeSimulationParameters takes the parameters for a simulation out of the query of a URL, where
 // they would be filters.
 func takeSimulationParameters(u *url.URL) map[string]string {
-	if u.RawQuery == "" || !slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
+	if u.RawQuery == "" ||
+		!slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
 		return nil
 	}
 	twins := make(map[string]string)

@@ -123,7 +123,8 @@ func (req *request) releaseHold() error {
 	for _, p := range req.parameters {
 		var err error
 		if most, err = time.ParseDuration(p.Value); err != nil || most < 0 || most > req.Simulate.MaxDelay {
-			return problem.BadParameter(p.Name, "must be a time up to %v (--max-delay), as in 5s", req.Simulate.MaxDelay)
+			return problem.BadParameter(p.Name, "must be a time up to %v (--max-delay), as in 5s",
+				req.Simulate.MaxDelay)
 		}
 	}
 	if err := req.readNothing(); err != nil {

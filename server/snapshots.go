@@ -29,7 +29,8 @@ func (req *request) describeSnapshot(s *database.NamedSnapshot) namedSnapshot {
 	for _, name := range s.Names() {
 		records += s.Len(name)
 	}
-	return namedSnapshot{s.Name, live.EventID(req.db.Run(), s.Rev()), s.Time.UTC(), records, s.Differing(req.db.Snapshot())}
+	return namedSnapshot{s.Name, live.EventID(req.db.Run(), s.Rev()), s.Time.UTC(), records,
+		s.Differing(req.db.Snapshot())}
 }
 
 // listSnapshots serves GET /_/snapshots.

@@ -194,7 +194,8 @@ func (req *request) listFindings() error {
 func (req *request) dismissFinding() error {
 	id := req.Param("name")
 	if at, ok := parseEventID(id); !ok || at.run != req.db.Run() || !req.db.DismissEdit(at.rev) {
-		return problem.New(http.StatusNotFound, "There is no finding about an edit with the revision "+httpx.Clip(id)+".")
+		return problem.New(http.StatusNotFound,
+			"There is no finding about an edit with the revision "+httpx.Clip(id)+".")
 	}
 	return req.sendNothing()
 }

@@ -89,7 +89,8 @@ func (req *request) readOperations() (jsontext.Value, error) {
 		}
 	}
 	if most := req.mostOperations(); count > most {
-		return nil, problem.Newf(http.StatusRequestEntityTooLarge, "A transaction has at most %d operations, and this one has %d. Nothing was stored.", most, count)
+		return nil, problem.Newf(http.StatusRequestEntityTooLarge,
+			"A transaction has at most %d operations, and this one has %d. Nothing was stored.", most, count)
 	}
 	if !req.reserve(int64(records) * recordCost) {
 		return nil, problem.NoMemory()

@@ -195,8 +195,9 @@ func tellAgents(e *environment, path string) error {
 	}
 	rules, _ := lint.SchemaPath(path, "")
 	e.printf("%s: tells coding agents of %s\n", name, path)
-	return appendLine(name, fmt.Sprintf("%s%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
-		"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
-		"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
-		gap, begin, path, e.program(), shellFile(path), rules))
+	return appendLine(name,
+		fmt.Sprintf("%s%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
+			"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
+			"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
+			gap, begin, path, e.program(), shellFile(path), rules))
 }

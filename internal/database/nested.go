@@ -336,7 +336,8 @@ func (tx *Tx) checkElements(c *collection, value jsontext.Value) error {
 	for i, r := range whole(c.name, value, tx.snap.conventions).recordList() {
 		at := strconv.Itoa(i)
 		if areObjects && r.Value.Kind() != '{' {
-			return faultAt(storage.ErrInvalid, "/"+at, "%s has objects, and this is %s", c.name, rawjson.KindName(r.Value))
+			return faultAt(storage.ErrInvalid, "/"+at, "%s has objects, and this is %s", c.name,
+				rawjson.KindName(r.Value))
 		}
 		if id, ok := c.shadowedID(r); ok {
 			pointer := rawjson.Pointer(at, c.ids.member)

@@ -171,7 +171,8 @@ func (tx *Tx) doOne(op *operation, create Mode) (*element, error) {
 }
 
 func (tx *Tx) noCollection(name string) error {
-	fault := schema.Fault{Pointer: "/collection", Detail: fmt.Sprintf("there is no collection %q", rawjson.Shorten(name))}
+	fault := schema.Fault{Pointer: "/collection",
+		Detail: fmt.Sprintf("there is no collection %q", rawjson.Shorten(name))}
 	if near := spell.Nearest(name, tx.snap.Names()); near != "" {
 		fault.Detail += "; did you mean " + near + "?"
 		fault.Suggestion = near
@@ -413,7 +414,8 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 	if !now.isArray() {
 		tx.referAs(op.to, element{op.to, ""})
 		faults := append(rules.CheckType(now.value), rules.ForObject().Check(now.value, now.value, nil)...)
-		return placed(faultError(faults, nil, nil), func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
+		return placed(faultError(faults, nil, nil),
+			func(f schema.Fault) schema.Fault { return inRecord(f, "/to", op.to) })
 	}
 	faults := rules.CheckType(jsontext.Value("[]"))
 	for _, r := range now.recordList() {

@@ -91,7 +91,8 @@ func (d *describer) nullable(v jsontext.Value) []byte {
 // withRequired returns a schema that also requires a field.
 func withRequired(schema jsontext.Value, name string) jsontext.Value {
 	all := append([]string{name}, required(schema)...)
-	return rawjson.MergeMembers(schema, append(rawjson.AppendMember([]byte("{"), "required", array(quote(all)...)), '}'))
+	return rawjson.MergeMembers(schema,
+		append(rawjson.AppendMember([]byte("{"), "required", array(quote(all)...)), '}'))
 }
 
 // required returns the names of the fields that a schema requires.

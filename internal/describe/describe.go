@@ -175,7 +175,8 @@ func (d *describer) inferred(r *record) {
 				properties = jsontext.Value("{}")
 			}
 			properties = rawjson.SetMember(properties, r.IDMember, `{"type":["string","number"]}`)
-			found = rawjson.MergeMembers(found, append(rawjson.AppendMember([]byte("{"), "properties", properties), '}'))
+			found = rawjson.MergeMembers(found,
+				append(rawjson.AppendMember([]byte("{"), "properties", properties), '}'))
 		}
 		found = withRequired(found, r.IDMember)
 	}
@@ -221,7 +222,8 @@ func (d *describer) ruled(r *record) {
 	if r.Kind == storage.Array {
 		create := given
 		create.required = r.rules.RequiredOnCreate
-		create.without = slices.DeleteFunc(slices.Clone(given.optional), func(name string) bool { return !r.rules.Owns(name) })
+		create.without = slices.DeleteFunc(slices.Clone(given.optional),
+			func(name string) bool { return !r.rules.Owns(name) })
 		r.Create = d.body(r, "Create", create)
 	}
 	r.Replace = d.body(r, "Replace", given)

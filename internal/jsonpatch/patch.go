@@ -88,7 +88,8 @@ func pointerMember(at string, v jsontext.Value, name string) ([]string, error) {
 	}
 	s := rawjson.Unquote(p)
 	if s != "" && s[0] != '/' {
-		return nil, malformed(at+"/"+name, fmt.Sprintf("a JSON Pointer begins with a slash: %q", rawjson.Shorten("/"+s)))
+		return nil, malformed(at+"/"+name,
+			fmt.Sprintf("a JSON Pointer begins with a slash: %q", rawjson.Shorten("/"+s)))
 	}
 	withoutEscapes := strings.NewReplacer("~0", "", "~1", "").Replace(s)
 	if strings.Contains(withoutEscapes, "~") {
@@ -239,7 +240,8 @@ func (p *patcher) add(op *Operation, n *node) *Error {
 	case parent == nil:
 		return nothingAt("/path", op.Path[:last])
 	case !parent.open():
-		return failed("/path", "%s is %s and has no fields", joinedOrRoot(op.Path[:last]), rawjson.KindName(parent.text))
+		return failed("/path", "%s is %s and has no fields", joinedOrRoot(op.Path[:last]),
+			rawjson.KindName(parent.text))
 	case !parent.insert(op.Path[last], n):
 		return failed("/path", "%q is not an index of an array of %d elements, nor - for its end",
 			rawjson.Shorten(op.Path[last]), len(parent.kids))

@@ -77,7 +77,8 @@ func (l *Linter) findings(violations []database.Violation) []Finding {
 	found := make([]Finding, len(violations))
 	pointers := make([]string, len(violations))
 	for i, v := range violations {
-		f := Finding{File: l.file, Pointer: v.Pointer, Collection: v.Collection, Detail: v.Detail, Suggestion: v.Suggestion}
+		f := Finding{File: l.file, Pointer: v.Pointer, Collection: v.Collection, Detail: v.Detail,
+			Suggestion: v.Suggestion}
 		if v.Record != nil && !storage.IsPositionKey(v.Record.ID) { // an index is no help for people
 			f.ID = v.Record.ID
 			f.value = fmt.Sprintf("%s (id %q): ", v.Pointer, v.Record.ID)

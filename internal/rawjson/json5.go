@@ -73,7 +73,8 @@ func NameOfJSON5(token []byte) []byte {
 func IsIdentifier(name string) bool {
 	for i, c := range name {
 		isStart := c == '$' || c == '_' || unicode.In(c, unicode.L, unicode.Nl)
-		if !isStart && (i == 0 || c != '\u200c' && c != '\u200d' && !unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc)) {
+		if !isStart && (i == 0 || c != '\u200c' && c != '\u200d' &&
+			!unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc)) {
 			return false
 		}
 	}

@@ -100,11 +100,14 @@ func parseArgon(text string) (hash, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.New("expected $argon2id$v=19$m=…,t=…,p=…$salt$hash, with salt and hash in Base64 without padding")
+		return nil, errors.New("expected $argon2id$v=19$m=…,t=…,p=…$salt$hash, " +
+			"with salt and hash in Base64 without padding")
 	}
 	parallel := uint32(p.Parallelism)
-	if parallel < 1 || p.Iterations < 1 || p.Iterations > maxArgonTime || p.Memory < 8*parallel || p.Memory > maxArgonKiB {
-		return nil, fmt.Errorf("argon2id needs m of at most %d, t from 1 to %d, and p from 1 to m/8", maxArgonKiB, maxArgonTime)
+	if parallel < 1 || p.Iterations < 1 || p.Iterations > maxArgonTime || p.Memory < 8*parallel ||
+		p.Memory > maxArgonKiB {
+		return nil, fmt.Errorf("argon2id needs m of at most %d, t from 1 to %d, and p from 1 to m/8", maxArgonKiB,
+			maxArgonTime)
 	}
 	if len(salt) < 8 || len(key) < 16 || len(key) > 64 {
 		return nil, errors.New("argon2id needs a salt of at least 8 bytes and a hash of 16 to 64 bytes")

@@ -26,7 +26,8 @@ func (d *apiDocument) nested(r describe.Resource) {
 		if to, ok := strings.CutPrefix(rawjson.String(rawjson.Get(items, "$ref")), schemaPrefix); ok {
 			is = definitions[to]
 		}
-		if rawjson.String(rawjson.Get(is, "type")) != "object" || r.Kind == storage.Array && d.snap.Refers(name, r.Name) {
+		if rawjson.String(rawjson.Get(is, "type")) != "object" ||
+			r.Kind == storage.Array && d.snap.Refers(name, r.Name) {
 			continue
 		}
 		record := r.Record + describe.Identifier(spell.Singular(name))
@@ -36,7 +37,8 @@ func (d *apiDocument) nested(r describe.Resource) {
 		definitions[record] = items
 		body := record + "Body"
 		d.about.Definitions = append(d.about.Definitions, describe.Definition{Name: record, Schema: items},
-			describe.Definition{Name: body, Schema: jsontext.Value(`{"description":"The rules of the whole record apply.","type":"object"}`)})
+			describe.Definition{Name: body,
+				Schema: jsontext.Value(`{"description":"The rules of the whole record apply.","type":"object"}`)})
 		list := describe.Resource{
 			Name: r.Name + "/" + name, Kind: storage.Array, Members: rawjson.MemberNames(rawjson.Get(is, "properties")),
 			Record: record, Create: body, Replace: body, MergePatch: body,

@@ -58,7 +58,8 @@ func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) erro
 			return err
 		}
 		if delay.Max > maxDelay {
-			return fmt.Errorf("%s is %w: a delay is at most %d ms (--max-delay)", delay, ErrTooLong, maxDelay.Milliseconds())
+			return fmt.Errorf("%s is %w: a delay is at most %d ms (--max-delay)", delay, ErrTooLong,
+				maxDelay.Milliseconds())
 		}
 		e.Delay = &delay
 	case "code":
@@ -69,7 +70,8 @@ func (e *Effect) Set(name, value string, least int, maxDelay time.Duration) erro
 		e.Code = code
 	case "fault":
 		if !slices.Contains(faults, value) {
-			return fmt.Errorf("there is no fault %q%s", rawjson.Shorten(value), spell.DidYouMean(value, "the faults", faults))
+			return fmt.Errorf("there is no fault %q%s", rawjson.Shorten(value),
+				spell.DidYouMean(value, "the faults", faults))
 		}
 		e.Fault = Fault(value)
 	case "hold":
@@ -108,7 +110,8 @@ func ParseRange(s string) (Range, error) {
 	a, err := strconv.ParseUint(low, 10, 64)
 	b, err2 := strconv.ParseUint(high, 10, 64)
 	if err != nil || err2 != nil || a > b || b > maxMilliseconds {
-		return Range{}, fmt.Errorf("%q is not a time in milliseconds, as in 500, or a range, as in 200-800", rawjson.Shorten(s))
+		return Range{}, fmt.Errorf("%q is not a time in milliseconds, as in 500, or a range, as in 200-800",
+			rawjson.Shorten(s))
 	}
 	return Range{time.Duration(a) * time.Millisecond, time.Duration(b) * time.Millisecond}, nil
 }

@@ -89,7 +89,8 @@ func ParseStub(v jsontext.Value, maxDelay time.Duration, passwords bool) (*Stub,
 		return nil, []Error{{"", "a rule is an object"}}
 	}
 	v = rawjson.Compact(v)
-	p := &parser{stub: &Stub{text: v, path: []string{restOfPath}, percent: 100}, maxDelay: maxDelay, passwords: passwords}
+	p := &parser{stub: &Stub{text: v, path: []string{restOfPath}, percent: 100}, maxDelay: maxDelay,
+		passwords: passwords}
 	p.stub.Outcome.Stub = true
 	for quoted, value := range rawjson.Members(v) {
 		if len(p.errs) >= maxErrors {
@@ -166,7 +167,8 @@ func (p *parser) path(v jsontext.Value) error {
 		case segment != anySegment && segment != restOfPath && strings.Contains(segment, anySegment):
 			return fmt.Errorf("* is a whole segment, as in /schedules/*; a star itself is %%2A")
 		case strings.HasPrefix(segment, ":"): // as in routes
-			return fmt.Errorf("%q is not a wildcard: write *, as in /schedules/*; a colon itself is %%3A", rawjson.Shorten(segment))
+			return fmt.Errorf("%q is not a wildcard: write *, as in /schedules/*; a colon itself is %%3A",
+				rawjson.Shorten(segment))
 		}
 	}
 	return nil
@@ -182,7 +184,8 @@ func (p *parser) methods(v jsontext.Value) error {
 			return err
 		}
 		if !slices.Contains(methods, s) {
-			return fmt.Errorf("there is no method %q; the methods are %s", rawjson.Shorten(s), strings.Join(methods, ", "))
+			return fmt.Errorf("there is no method %q; the methods are %s", rawjson.Shorten(s),
+				strings.Join(methods, ", "))
 		}
 		p.stub.methods = append(p.stub.methods, s)
 	}

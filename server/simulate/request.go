@@ -40,13 +40,15 @@ func (p *parser) requestHeaders(v jsontext.Value) error {
 	err := eachHeader(v, func(name, text string) error {
 		switch {
 		case name == "Authorization" && p.passwords:
-			return errors.New("the header Authorization cannot be matched: the server uses it for its own password (not with --no-auth)")
+			return errors.New("the header Authorization cannot be matched: " +
+				"the server uses it for its own password (not with --no-auth)")
 		case name == "Host":
 			return errors.New("the header Host cannot be matched: rules do not see it")
 		case text == hidden:
 			return errHidden
 		case len(text) > maxPattern || strings.Count(text, "*") > maxStars:
-			return fmt.Errorf("%s: a pattern may have at most %d bytes and %d stars", rawjson.Shorten(name), maxPattern, maxStars)
+			return fmt.Errorf("%s: a pattern may have at most %d bytes and %d stars", rawjson.Shorten(name),
+				maxPattern, maxStars)
 		}
 		p.stub.sent[name] = parsePattern(text)
 		shown = rawjson.AppendText(shown, name, Hide(name, text))

@@ -95,7 +95,8 @@ func leaseAsOwner(f *os.File, arg int) error {
 func isMount(path string) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &st)
-	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+	return err == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 &&
+		st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
 // isShare reports whether path is on a file system with files of another machine, as in Docker

@@ -90,7 +90,8 @@ func openAlone(path string) (*os.File, error) {
 }
 
 func guard(path string) (*os.File, error) {
-	f, err := openfile.Create(path, windows.DELETE|windows.FILE_READ_ATTRIBUTES, openfile.ShareAll, windows.OPEN_EXISTING)
+	f, err := openfile.Create(path, windows.DELETE|windows.FILE_READ_ATTRIBUTES, openfile.ShareAll,
+		windows.OPEN_EXISTING)
 	return f, explain(err, ErrHeld)
 }
 
@@ -167,7 +168,8 @@ func setModTime(f *os.File, path string, t time.Time) error {
 // lock locks a byte far after the text; the text stays readable.
 func lock(f *os.File) error {
 	after := windows.Overlapped{OffsetHigh: 1 << 20}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &after)
+	err := windows.LockFileEx(windows.Handle(f.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &after)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return ErrTaken
 	}
@@ -216,7 +218,8 @@ func fstat(f *os.File) (os.FileInfo, error) {
 }
 
 func readBasic(h windows.Handle) (b basicInfo, err error) {
-	err = windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&b)), uint32(unsafe.Sizeof(b)))
+	err = windows.GetFileInformationByHandleEx(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&b)),
+		uint32(unsafe.Sizeof(b)))
 	return b, err
 }
 
@@ -224,7 +227,8 @@ func readBasic(h windows.Handle) (b basicInfo, err error) {
 func SameFile(a, b os.FileInfo) bool {
 	i, ok := a.(*fileInfo)
 	j, ok2 := b.(*fileInfo)
-	return ok && ok2 && i.VolumeSerialNumber == j.VolumeSerialNumber && i.FileIndexHigh == j.FileIndexHigh && i.FileIndexLow == j.FileIndexLow
+	return ok && ok2 && i.VolumeSerialNumber == j.VolumeSerialNumber && i.FileIndexHigh == j.FileIndexHigh &&
+		i.FileIndexLow == j.FileIndexLow
 }
 
 // changed returns the time of the last change to the file or the name. Few programs set this
@@ -266,7 +270,8 @@ func copyOwner(f *os.File, like os.FileInfo, from string) {
 	if b.attributes == 0 {
 		b.attributes = windows.FILE_ATTRIBUTE_NORMAL
 	}
-	windows.SetFileInformationByHandle(windows.Handle(f.Fd()), windows.FileBasicInfo, (*byte)(unsafe.Pointer(&b)), uint32(unsafe.Sizeof(b)))
+	windows.SetFileInformationByHandle(windows.Handle(f.Fd()), windows.FileBasicInfo, (*byte)(unsafe.Pointer(&b)),
+		uint32(unsafe.Sizeof(b)))
 }
 
 func copyAccess(to, from string) {

@@ -161,9 +161,10 @@ func Of(err error, keeper string) (p *Problem, cause error) {
 // unsure returns the problem for a change that may be stored or not.
 func unsure(keeper string) *Problem {
 	if keeper == "cluster" {
-		return New(http.StatusInternalServerError, "The cluster has not confirmed the change, which it may have stored "+
-			"or may store later. Before you repeat it, read it with Pickup-Revision: latest, "+
-			"after another write has succeeded.")
+		return New(http.StatusInternalServerError,
+			"The cluster has not confirmed the change, which it may have stored "+
+				"or may store later. Before you repeat it, read it with Pickup-Revision: latest, "+
+				"after another write has succeeded.")
 	}
 	return New(http.StatusInternalServerError, "The change was stored, but the disk did not confirm it, "+
 		"so it may not survive a power failure. Read it back before you repeat it.")
@@ -243,7 +244,8 @@ func ofCluster(err error) (p *Problem, cause error) {
 		return Unavailable("The cluster does not answer. Nothing was changed."), nil
 	}
 	if errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrConflict) {
-		return Unavailable("Too many writes are waiting, here or at other servers. Nothing was changed. Try again."), err
+		return Unavailable("Too many writes are waiting, here or at other servers. " +
+			"Nothing was changed. Try again."), err
 	}
 	return nil, nil
 }
@@ -260,7 +262,8 @@ func ofFile(err error) (p *Problem, cause error) {
 			". Reads return the last valid state. Nothing was changed."), err
 	}
 	if errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrConflict) {
-		return Unavailable("The file is being saved, or too many writes are waiting. Nothing was changed. Try again."), err
+		return Unavailable("The file is being saved, or too many writes are waiting. " +
+			"Nothing was changed. Try again."), err
 	}
 	return nil, nil
 }
