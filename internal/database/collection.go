@@ -285,7 +285,8 @@ func (c *collection) uniqueHolder(rules *schema.Rules, name string, value jsonte
 	case '[', '{':
 		keys = []string{key}
 	default:
-		keys = query.EqualityKeys(jsontext.Value(key))
+		text, _ := rawjson.Text(jsontext.Value(key))
+		keys = append(query.EqualityKeys(jsontext.Value(key)), "e"+text) // see keysOf
 	}
 	found, _ := c.indexes.equality(name, true).find(keys, c.records.Len())
 	for _, r := range found {

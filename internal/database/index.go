@@ -177,7 +177,7 @@ func (ix *index) keysOf(r *Record, by int) (keys []string) {
 		values = append(values, rawjson.Identity(v)) // for uniqueHolder
 	}
 	if text, _ := rawjson.Text(v); strings.Contains(text, "@") && text != strings.ToLower(text) {
-		values = append(values, strings.ToLower(text)) // for uniqueHolder: an e-mail address
+		values = append(values, "e"+strings.ToLower(text)) // for uniqueHolder: an e-mail address with capitals
 	}
 	for _, value := range values {
 		keys = append(keys, keyAt(append([]byte(shortKey(value)), 0), r))

@@ -71,7 +71,7 @@ func TestAliasesAreChecked(t *testing.T) {
 		want  []string
 	}{
 		{`"2"`, nil},
-		{`null`, []string{`/driverId: null is not a number or a string; for example: "2"`}},
+		{`null`, []string{`/driverId: null is not an integer or a string; for example: "2"`}},
 	} {
 		sent := rawjson.SetMember(with(goodSchedule, "driverId", ""), "driverID", tt.value)
 		value, _, faults := s.Member("schedules").Canonical(sent)

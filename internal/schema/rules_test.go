@@ -34,7 +34,9 @@ func with(record, name, value string) jsontext.Value {
 func TestMemberRules(t *testing.T) {
 	const (
 		notString = " is not a string; for example: "
-		notID     = " is not a number or a string; for example: "
+		notID     = " is not an integer or a string; for example: "
+		notDigits = ` does not match the description "ID of the driver to whom the schedule is assigned, also spelled driverID: ` +
+			`an integer from 0, or a string of digits"; for example: "2"`
 		notTime   = " is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)"
 		aTime     = `; for example: "2026-09-14T07:40:00Z"`
 		statuses  = " is not one of Scheduled, Canceled, Rescheduled"
@@ -48,11 +50,19 @@ func TestMemberRules(t *testing.T) {
 		want          string // the fault, or ""
 	}{
 		{member: "driverId", value: `"2"`},
+		{member: "driverId", value: `"007"`},
 		{member: "driverId", value: `2`},
-		{member: "driverId", value: `"x7"`},
+		{member: "driverId", value: `0`},
+		{member: "driverId", value: `2.0`},
 		{member: "driverId", value: `12345678901234567890`},
 		{member: "driverId", value: `1e1000000000`},
-		{member: "driverId", value: `"no such driver"`},
+		{member: "driverId", value: `"x7"`, want: `"x7"` + notDigits},
+		{member: "driverId", value: `"-1"`, want: `"-1"` + notDigits},
+		{member: "driverId", value: `"2\n"`, want: `"2\n"` + notDigits},
+		{member: "driverId", value: `"٢"`, want: `"٢"` + notDigits},
+		{member: "driverId", value: `""`, want: `""` + notDigits},
+		{member: "driverId", value: `-1`, want: `-1 is less than 0; for example: "2"`},
+		{member: "driverId", value: `1.5`, want: `1.5` + notID + `"2"`},
 		{member: "driverId", value: `null`, want: `null` + notID + `"2"`},
 		{member: "driverId", value: `true`, want: `true` + notID + `"2"`},
 		{member: "driverId", value: `["2"]`, want: `["2"]` + notID + `"2"`},
@@ -218,7 +228,7 @@ func TestEveryFaultIsListed(t *testing.T) {
 	for range 20 {
 		wantFaults(t, s.Member("schedules").Check(nil, body, nil),
 			`/Passenger: Passenger is not a known field; did you mean passenger?`,
-			`/driverId: null is not a number or a string; for example: "2"`,
+			`/driverId: null is not an integer or a string; for example: "2"`,
 			`/passenger: passenger is required; for example: "Ivy and Jonah"`,
 			`/pickupTime: "soon" is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)`+
 				`; for example: "2026-09-14T07:40:00Z"`,
