@@ -37,10 +37,10 @@ func TestMemberRules(t *testing.T) {
 		notID     = " is not an integer or a string; for example: "
 		notDigits = ` does not match the description "ID of the driver to whom the schedule is assigned, also spelled driverID: ` +
 			`an integer from 0, or a string of digits"; for example: "2"`
-		notTime   = " is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)"
-		aTime     = `; for example: "2026-09-14T07:40:00Z"`
-		statuses  = " is not one of Scheduled, Canceled, Rescheduled"
-		notPhone  = ` does not match the description "A US telephone number of 10 digits, the first three of which are the area code"` +
+		notTime  = " is not a date and time of the form YYYY-MM-DDTHH:MM:SS (Z or an offset may follow)"
+		aTime    = `; for example: "2026-09-14T07:40:00Z"`
+		statuses = " is not one of Scheduled, Canceled, Rescheduled"
+		notPhone = ` does not match the description "A US telephone number of 10 digits, the first three of which are the area code"` +
 			`; for example: "(603) 555-0142"`
 		notMail = " is not an email address"
 		aMail   = `; for example: "ruth.ellery@example.com"`
