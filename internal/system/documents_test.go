@@ -17,7 +17,7 @@ func TestDocumentsLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^):]*))?\)`)
 	for _, name := range servertest.Documents(t, "*.md", "docs/*.md", "examples/*/README.md",
 		"server/README.md", "filestore/README.md", "etcdstore/README.md", "internal/tools/*/README.md",
-		"server/testdata/README.md", "server/testdata/compat/README.md", "filestore/document/testdata/golden/README.md") {
+		"docs/page/README.md", "server/testdata/README.md", "server/testdata/compat/README.md", "filestore/document/testdata/golden/README.md") {
 		for _, l := range link.FindAllStringSubmatch(servertest.Manual(t, name), -1) {
 			target := name
 			if l[1] != "" {
