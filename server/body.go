@@ -97,13 +97,9 @@ func (req *request) readText() ([]byte, error) {
 	return nil, problem.BadRequest("The body ended before its announced length.")
 }
 
-// readNothing returns an error unless the body is missing, empty or {}.
-func (req *request) readNothing() error {
-	text, err := req.readText()
-	if err == nil && len(text) > 0 && string(bytes.Join(bytes.Fields(text), nil)) != "{}" {
-		err = problem.BadRequest("this request takes no body")
-	}
-	return err
+// isNothing reports whether the text of a body is empty or {}.
+func isNothing(text []byte) bool {
+	return len(text) == 0 || string(bytes.Join(bytes.Fields(text), nil)) == "{}"
 }
 
 // readJSON reads a body of any shape, such as a JSON Patch. The caller checks the shape.

@@ -32,8 +32,10 @@ type held struct {
 	Since   time.Time `json:"since"`
 	Session string    `json:"session,omitempty"`
 
-	session  *session      // nil: none
-	released chan struct{} // closed to release the request
+	session  *session // nil: none
+	request  simulate.Request
+	answer   simulate.Effect // in place of the request's own, once released
+	released chan struct{}   // closed to release the request
 }
 
 // holds has the held requests in the order of arrival.
@@ -44,14 +46,20 @@ type holds struct {
 }
 
 // release releases the requests of a session held under a name, and returns the number of these
-// requests. If it releases nothing, release also returns a channel. The channel is closed when the
+// requests. With answers, release leaves out the requests for which answers has no effect. If it releases nothing, release also returns a channel. The channel is closed when the
 // next request is held.
-func (l *holds) release(session, name string) (released int, arrived <-chan struct{}) {
+func (l *holds) release(session, name string, answers *simulate.Stubs, dice simulate.Dice) (released int, arrived <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = slices.DeleteFunc(l.list, func(h *held) bool {
 		if h.Session != session || h.Name != name {
 			return false
+		}
+		if !answers.IsEmpty() {
+			h.answer = answers.Find(h.request, dice)
+			if h.answer.IsEmpty() {
+				return false
+			}
 		}
 		close(h.released)
 		released++

@@ -52,9 +52,9 @@ func (s *server) simulate(c *gin.Context) {
 	}
 	effect, peeking := preferred, &request{server: s, Context: c}
 	defer peeking.release()
+	q := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
+	q.Header = c.Request.Header
 	if !isOwnPage(c.Request) {
-		q := simulate.NewRequest(c.Request.Method, path, sentURL(c.Request).RawQuery)
-		q.Header = c.Request.Header
 		if rules.WantsBody(q) || s.Simulate.Stubs.WantsBody(q) {
 			if q.Body, err = peeking.peekBody(); err != nil {
 				s.fail(c, err)
@@ -66,7 +66,7 @@ func (s *server) simulate(c *gin.Context) {
 			effect.Delay = &s.Simulate.Delay
 		}
 	}
-	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session})
+	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session, request: q})
 	c.Next() // before what was read of the body is given back
 }
 
@@ -97,10 +97,13 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 	}
 	if e.Hold != "" {
 		s.note(c, "hold", "hold="+e.Hold)
-		if err := s.hold(c, e.Hold, h); err != nil {
+		answer, err := s.hold(c, e.Hold, h)
+		if err != nil {
 			s.fail(c, err)
 			return
 		}
+		s.apply(c, answer.Or(simulate.Effect{Outcome: e.Outcome}), h)
+		return
 	}
 	if e.Code != 0 {
 		s.note(c, "code", "code="+strconv.Itoa(e.Code))
@@ -165,8 +168,9 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	}
 }
 
-// hold waits until the request is released, or for MaxDelay.
-func (s *server) hold(c *gin.Context, name string, h held) error {
+// hold waits until the request is released, or for MaxDelay, and returns the effect that the
+// release chose.
+func (s *server) hold(c *gin.Context, name string, h held) (simulate.Effect, error) {
 	h.Name = name
 	h.Path = httpx.Clip(h.Path)
 	h.Since = time.Now().UTC()
@@ -188,8 +192,9 @@ func (s *server) hold(c *gin.Context, name string, h held) error {
 	err := s.wait(c, s.Simulate.MaxDelay, h.released, h.session)
 	l.mu.Lock()
 	l.list = slices.DeleteFunc(l.list, func(other *held) bool { return other == &h })
+	answer := h.answer
 	l.mu.Unlock()
-	return err
+	return answer, err
 }
 
 // takeSimulationParameters takes the parameters for a simulation out of the query of a URL, where

@@ -66,11 +66,7 @@ func (req *request) removeStubs() error {
 // rules that are set at run time share one limit.
 func (req *request) storeStubs(rules []*simulate.Stub, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
-		p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
-		for _, f := range errs[:min(len(errs), problem.MaxFaults)] {
-			p.Errors = append(p.Errors, problem.Fault{Pointer: &f.Pointer, Detail: f.Detail})
-		}
-		return p
+		return refusedStubs(errs)
 	}
 	req.sessions.mu.Lock()
 	defer req.sessions.mu.Unlock()
@@ -98,6 +94,15 @@ func (req *request) storeStubs(rules []*simulate.Stub, errs []simulate.Error, re
 	return nil
 }
 
+// refusedStubs returns the problem for errors in rules.
+func refusedStubs(errs []simulate.Error) error {
+	p := problem.New(http.StatusUnprocessableEntity, "The rules cannot be used. Nothing was changed.")
+	for _, f := range errs[:min(len(errs), problem.MaxFaults)] {
+		p.Errors = append(p.Errors, problem.Fault{Pointer: &f.Pointer, Detail: f.Detail})
+	}
+	return p
+}
+
 // listHolds serves GET /_/holds: the requests that are held, in a session its own.
 func (req *request) listHolds() error {
 	list := []held{}
@@ -112,8 +117,9 @@ func (req *request) listHolds() error {
 	return req.sendValue(list)
 }
 
-// releaseHold serves POST /_/release/NAME. With the parameter wait it waits for the
-// first request that is held under the name.
+// releaseHold serves POST /_/release/NAME. With a rule as the body, it releases the requests that
+// match the rule, with the effect of the rule. With the parameter wait, it waits for the first
+// request that it can release.
 func (req *request) releaseHold() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) {
@@ -127,11 +133,12 @@ func (req *request) releaseHold() error {
 				req.Simulate.MaxDelay)
 		}
 	}
-	if err := req.readNothing(); err != nil {
+	answers, err := req.readAnswers()
+	if err != nil {
 		return err
 	}
 	for end := time.Now().Add(most); ; {
-		released, arrived := req.simulation.holds.release(sessionOf(req.Request), name)
+		released, arrived := req.simulation.holds.release(sessionOf(req.Request), name, answers, req.Simulate.Dice)
 		if released > 0 || !time.Now().Before(end) {
 			return req.sendNow(http.StatusOK, map[string]int{"released": released})
 		}
@@ -139,4 +146,23 @@ func (req *request) releaseHold() error {
 			return err
 		}
 	}
+}
+
+// readAnswers returns the rule in the body for held requests, or no rule if the body is missing,
+// empty or {}.
+func (req *request) readAnswers() (*simulate.Stubs, error) {
+	text, err := req.readText()
+	if err != nil || isNothing(text) {
+		return nil, err
+	}
+	if _, err := decodeBody(text, req.MaxDepth); err != nil {
+		return nil, err
+	}
+	rule, errs := simulate.ParseStub(text, req.Simulate.MaxDelay, req.Auth != nil)
+	if len(errs) > 0 {
+		return nil, refusedStubs(errs)
+	}
+	answers := new(simulate.Stubs)
+	answers.Add(rule)
+	return answers, nil
 }

@@ -46,6 +46,11 @@ func (e Effect) Or(f Effect) Effect {
 	return e
 }
 
+// IsEmpty reports whether all parts of e are unset.
+func (e Effect) IsEmpty() bool {
+	return e.Delay == nil && e.Hold == "" && e.Code == 0 && e.Fault == ""
+}
+
 // ErrTooLong reports a delay above the maximum.
 var ErrTooLong = errors.New("too long")
 

@@ -131,7 +131,7 @@ func (p *parser) finish() {
 		p.fail("code", "must be a status from 400 to 599, or with body from 200 to 599")
 	case r.Headers != nil && r.Code == 0:
 		p.fail("headers", "headers requires code or body; pickup does not modify real responses")
-	case r.Delay == nil && r.Hold == "" && r.Code == 0 && r.Fault == "":
+	case r.IsEmpty():
 		p.errs = append(p.errs, Error{"", "the rule does nothing: it needs delay, code, fault, hold or body"})
 	}
 }
