@@ -106,6 +106,10 @@ func (s *Sources) CheckRanges(flags []*kong.Flag) error {
 
 // CheckNames returns an error if the configuration file has an unknown setting.
 func (s *Sources) CheckNames() error {
+	if len(s.File.values) == 0 {
+		return nil
+	}
+
 	k, err := kong.New(new(Server))
 	if err != nil {
 		return err

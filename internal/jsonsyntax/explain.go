@@ -89,7 +89,7 @@ func (e *explainer) read() {
 		case '}', ']':
 			e.open = e.open[:len(e.open)-1]
 		case '0', 't', 'f', 'n':
-			if longer.Match(e.text[end:]) || tok.Kind() == '0' && e.at(end) == '.' {
+			if longer().Match(e.text[end:]) || tok.Kind() == '0' && e.at(end) == '.' {
 				e.explainValue(end-len(tok.String()), 'v', nil)
 				return
 			}

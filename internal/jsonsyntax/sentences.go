@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pickup/internal/rawjson"
 )
@@ -18,15 +19,16 @@ type sentence struct {
 	text   string // with $ before the names of parts; see expand
 }
 
-// sentences are read from sentences.txt. Each line has three columns, between tabs: states, a
-// regular expression for the text at the error, and the sentence. The first match counts.
+// sentences returns the sentences. The first call reads these from sentences.txt. Each line has
+// three columns, between tabs: states, a regular expression for the text at the error, and the
+// sentence. The first match counts.
 //
 // A state is a letter for the expected token: o for the Root, v for another value, i for an
 // element of an array, n for a name, I and N for the same after a comma, : for a colon, a comma
 // for a comma or a closing bracket, e for the end. In an invalid token, the state is 0 for a
 // number, s for a string and E for an unterminated string. The state is u for UTF-16, b for a
 // byte order mark, r for an empty text, d for a duplicate name.
-var sentences = parseSentences()
+var sentences = sync.OnceValue(parseSentences)
 
 //go:embed sentences.txt
 var sentencesText string
@@ -44,7 +46,7 @@ func parseSentences() (all []sentence) {
 const notUTF8 = "the byte $byte is not UTF-8; the $noun must be UTF-8"
 
 // longer matches text that must not follow a word or a number.
-var longer = found(`[\pL\p{Nd}_$-]+`)
+var longer = sync.OnceValue(func() *regexp.Regexp { return found(`[\pL\p{Nd}_$-]+`) })
 
 func found(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
 
@@ -56,7 +58,7 @@ func (e *explainer) explain(i int, state rune, before int) {
 		e.unquoted = e.reason
 		return
 	}
-	for _, s := range sentences {
+	for _, s := range sentences() {
 		m := s.found.FindSubmatch(e.text[i:])
 		if m == nil || !strings.ContainsRune(s.states, state) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pickup/third_party/jsonschema"
 )
 
 // isoDateTime is the format of a date and time of ISO 8601 with an optional

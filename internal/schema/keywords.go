@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"pickup/internal/spell"
+	"pickup/third_party/jsonschema"
 )
 
 // extensionKeywords are the keywords that pickup adds to JSON Schema.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pickup/third_party/jsonschema"
 )
 
 func TestPlain(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pickup/third_party/jsonschema"
 )
 
 // sampleSchema compiles the rules that ship with the sample.

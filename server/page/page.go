@@ -31,7 +31,8 @@ type File struct {
 	Gzip  func() Content // compresses once
 }
 
-var files = func() map[string]*File {
+// files reads the files at the first request for one.
+var files = sync.OnceValue(func() map[string]*File {
 	list, err := dist.ReadDir("dist")
 	if err != nil {
 		panic(err) // the folder is embedded
@@ -46,11 +47,11 @@ var files = func() map[string]*File {
 		all[entry.Name()] = &File{plain, sync.OnceValue(func() Content { return newContent(compress(text)) })}
 	}
 	return all
-}()
+})
 
 // Open returns a file of the page. It reports whether the file exists.
 func Open(name string) (*File, bool) {
-	file, ok := files[name]
+	file, ok := files()[name]
 	return file, ok
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,6 +41,24 @@ func (b *bench) life() error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// version measures the CPU time of a command that only prints: of starting a process.
+func (b *bench) version() error {
+	const name = "CPU time of pickup version"
+	if !b.wanted(name) {
+		return nil
+	}
+	row := b.row(name, "ms")
+	for range 20 * b.times(row) {
+		command := exec.Command(b.pickup, "version")
+		if err := command.Run(); err != nil {
+			return err
+		}
+		used := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+		row.add(ours, sample{value: float64(used.Microseconds()) / 1000})
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func run(c config) error {
 	}
 	defer os.RemoveAll(b.work)
 	var failed error // the others are measured all the same
-	for _, part := range []func() error{b.reads, b.compression, b.writes, b.patchesOfLists, b.mixed, b.streams, b.engine, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
+	for _, part := range []func() error{b.reads, b.compression, b.writes, b.patchesOfLists, b.mixed, b.streams, b.engine, b.version, b.life, b.edits, b.merges, b.folders, b.generate, b.idle, b.page, b.disk, b.etcd} {
 		failed = errors.Join(failed, part())
 	}
 	text := b.report()
