@@ -84,7 +84,7 @@ func (req *request) missing(snap *database.Snapshot) error {
 		if _, err := snap.Nested(req.path, false); err != nil {
 			return req.leadsNowhere(snap, err)
 		}
-		return noRecord(snap, req.name, req.id)
+		return noRecord(req.name, req.id)
 	}
 	for _, name := range []string{req.name, req.child} {
 		if _, ok := snap.Kind(name); !ok && name != "" {
@@ -98,7 +98,7 @@ func (req *request) missing(snap *database.Snapshot) error {
 		}
 		return notFound(snap, "%s was %s and is not any more.", req.name, was)
 	}
-	return noRecord(snap, req.name, req.id)
+	return noRecord(req.name, req.id)
 }
 
 // noCollection returns the problem for a collection that is not in s, a state of the database
@@ -149,8 +149,8 @@ func (req *request) howToAdd(name string) string {
 	return ": " + strings.Join(ways, ", or ")
 }
 
-func noRecord(s *database.Snapshot, collection, id string) *problem.Problem {
-	return notFound(s, "%s has no record with the id %q.", collection, httpx.Clip(id))
+func noRecord(collection, id string) *problem.Problem {
+	return problem.Newf(http.StatusNotFound, "%s has no record with the id %q.", collection, httpx.Clip(id))
 }
 
 func gone(id string) *problem.Problem {

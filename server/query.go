@@ -222,7 +222,7 @@ func (req *request) checkParent() error {
 		return nil
 	}
 	if _, err := req.snap.Get(req.name, req.id); err != nil {
-		return noRecord(req.snap, req.name, req.id)
+		return noRecord(req.name, req.id)
 	}
 	return nil
 }

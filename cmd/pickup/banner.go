@@ -85,15 +85,21 @@ func (s *service) banner() string {
 	fmt.Fprintf(&b, "pickup %s serves %s at %s\n", versionText(), file, s.url())
 	api, first := s.url()+s.Prefix+"/", "" // first is the collection of the example
 	snap, t := s.db.Snapshot(), tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	empty := true
 	for _, name := range snap.Names() {
 		switch kind, _ := snap.Kind(name); {
 		case name == "" || name == "_": // no URL
 		case kind == storage.Array:
 			fmt.Fprintf(t, "  %s\t%s\n", api+url.PathEscape(name), spell.Count(snap.Len(name), "record"))
 			first = cmp.Or(first, url.PathEscape(name))
+			empty = false
 		case kind == storage.Object:
 			fmt.Fprintf(t, "  %s\tone object\n", api+url.PathEscape(name))
+			empty = false
 		}
+	}
+	if empty && s.cluster == nil && !filestore.IsFolder(s.file) {
+		fmt.Fprintf(t, "  nothing yet: add \"posts\": [] to the file; %s init example.json makes one with records\n", s.env.program())
 	}
 	if !s.NoPage {
 		fmt.Fprintf(t, "  %s/_/\tthe page to view and edit the data\n", s.url())
@@ -180,6 +186,9 @@ func (s *service) addAccessNotices() {
 		}
 	default:
 		s.note("clients need the password of the user %s.", spell.Printable(s.users.User))
+	}
+	if s.NoAuth != config.AuthNeeded && s.env.Getenv("PICKUP_PASSWORD")+s.env.Getenv("PICKUP_PASSWORD_FILE") != "" {
+		s.warn("PICKUP_PASSWORD is ignored, because --no-auth turns passwords off.")
 	}
 	if s.NoAuth != config.AuthNeeded && slices.Contains(s.CORSOrigin, "*") {
 		danger("every page that a browser on this machine opens can read and change the file " +

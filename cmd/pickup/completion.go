@@ -13,7 +13,7 @@ import (
 // A completionCommand prints a script for the completion of pickup's command lines. The script
 // runs the command to get the candidates for a word.
 type completionCommand struct {
-	Shell string   `arg:"" enum:"bash,zsh,fish" help:"One of bash, zsh or fish."`
+	Shell string   `arg:"" enum:"bash,zsh,fish,powershell" help:"One of bash, zsh, fish or powershell."`
 	Words []string `arg:"" optional:"" help:"Print the completions of the last of these words; for the script."`
 }
 

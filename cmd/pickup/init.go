@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func (c *initCommand) run(ctx context.Context, e *environment) error {
 	if !created && c.Git {
 		return nil
 	}
-	if !c.Agents {
+	if _, err := os.Stat("AGENTS.md"); created && !c.Agents && errors.Is(err, fs.ErrNotExist) {
 		e.printf("For coding agents: %s init --agents adds five lines to AGENTS.md.\n", e.program())
 	}
 	e.printf("Next: %s --no-auth %s\n", e.program(), shellFile(path))

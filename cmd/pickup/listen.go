@@ -68,7 +68,7 @@ func listenOnAll(hosts []string, port int) (listeners []net.Listener, failed str
 func listenError(host, address string, err error) error {
 	switch {
 	case errors.Is(err, addressInUse):
-		return fmt.Errorf("%s is in use by another program, perhaps by another pickup; -p 0 picks a free port",
+		return fmt.Errorf("%s is in use by another program, perhaps json-server or another pickup; -p 0 picks a free port",
 			address)
 	case errors.Is(err, notAllowed):
 		_, port, _ := net.SplitHostPort(address)

@@ -84,7 +84,7 @@ func parse(ctx context.Context, args []string, e *environment) (command, error) 
 		return nil, err
 	}
 	selected := parsed.Selected()
-	if !slices.Contains([]string{"passwd", "completion", "version"}, selected.Name) { // without a configuration file
+	if !slices.Contains(withoutFile, selected.Name) {
 		if err := cmp.Or(configErr, e.CheckNames()); err != nil {
 			return nil, err
 		}
@@ -143,11 +143,19 @@ func checkFileName(e *environment, word string, commands []*kong.Node) error {
 		word, hint, e.program(), shellWord(word))
 }
 
+// withoutFile lists the commands that read no configuration file.
+var withoutFile = []string{"passwd", "completion", "version"}
+
 // help prints the help of a command or, without one, the first screen.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if ctx.Selected() == nil {
 		_, err := fmt.Fprint(ctx.Stdout, firstScreen)
 		return err
+	}
+	if slices.Contains(withoutFile, ctx.Selected().Name) {
+		for _, flag := range ctx.Model.Flags {
+			flag.Hidden = flag.Hidden || flag.Name == "config"
+		}
 	}
 	err := kong.DefaultHelpPrinter(options, ctx)
 	if err == nil && ctx.Selected().Name == "serve" {

@@ -105,7 +105,9 @@ func (c *serveCommand) run(ctx context.Context, e *environment) error {
 		err = s.serve(ctx)
 	} else {
 		for _, n := range s.notices { // there was no banner
-			s.log.Log(ctx, n.level, n.text)
+			if n.level > slog.LevelInfo {
+				s.log.Log(ctx, n.level, n.text)
+			}
 		}
 	}
 	err = errors.Join(err, s.close())
@@ -160,7 +162,7 @@ func (s *service) serve(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
-		s.log.Info("stopping: waiting for requests under way")
+		s.log.Info("stopping")
 	case err = <-failed:
 	}
 	s.notifySystemd(daemon.SdNotifyStopping)

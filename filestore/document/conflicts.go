@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,12 +40,18 @@ func (f form) explainConflicts(data []byte) string {
 	return reason
 }
 
+// commitHash matches a whole commit hash, SHA-1 or SHA-256.
+var commitHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
 // splitConflicts returns the sides of a text with git's markers, what git calls them, and
 // the number of conflicts.
 func splitConflicts(data []byte) (texts [2][]byte, labels [2]string, n int) {
 	in := [2]bool{true, true} // whether the line is a line of each side
 	for line := range bytes.Lines(data) {
 		label := strings.TrimSpace(strings.TrimLeft(string(line), "<|=>"))
+		if commitHash.MatchString(label) {
+			label = label[:7] // as git abbreviates it
+		}
 		switch marker := string(line[:min(7, len(line))]); {
 		case marker == "<<<<<<<":
 			in = [2]bool{true, false}

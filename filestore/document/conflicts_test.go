@@ -29,6 +29,11 @@ func TestExplainConflicts(t *testing.T) {
 			text: "{\r\n<<<<<<< HEAD\r\n  \"a\": { \"x\": 1, \"y\": [1] }\r\n=======\r\n  \"a\": { \"x\": 1 }\r\n>>>>>>> x\r\n}\r\n",
 			want: `2:1: 1 merge conflict; choose a side of each and remove the markers: a/y is [1] (HEAD) or absent (x)`,
 		},
+		{
+			name: "a whole commit hash",
+			text: "{\n<<<<<<< HEAD\n  \"a\": 1\n=======\n  \"a\": 2\n>>>>>>> b71e9128c3d1a0f2e4b5968778695a4b3c2d1e0f\n}\n",
+			want: `: a is 1 (HEAD) or 2 (b71e912)`,
+		},
 		{name: "an error before the markers", text: "{ a\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", want: "1:3: "},
 		{name: "a marker alone", text: "{\n<<<<<<< HEAD\n", want: "2:1: 1 merge conflict; "},
 		{name: "no marker", text: "{\n=======\n}", want: "2:1: this is a merge conflict marker"},

@@ -8,8 +8,8 @@ import (
 
 // An Address is where serve listens, and where health and tail ask.
 type Address struct {
-	Host string `short:"H" default:"localhost" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server; localhost is 127.0.0.1 and ::1 ($PICKUP_HOST; ${default})."`
-	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one ($PICKUP_PORT; ${default})."`
+	Host string `short:"H" default:"localhost" variable:"PICKUP_HOST" placeholder:"ADDRESS" help:"Address of the server; localhost is 127.0.0.1 and ::1 (${default})."`
+	Port int    `short:"p" default:"3000" range:"0 65535" variable:"PICKUP_PORT" placeholder:"PORT" help:"Port of the server; 0 picks a free one (${default})."`
 }
 
 // URL returns the URL at which this machine reaches the server.

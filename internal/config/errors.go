@@ -27,6 +27,7 @@ var plainWords = [][2]string{
 	{`^(unknown flag -\w), did you mean .*`, `$1`}, // any letter is as near as another
 	{`^(unknown flag \S+), did you mean `, `$1; did you mean `},
 	{`"(--[\w-]+)"`, `$1`},
+	{`","`, `", "`},
 }
 
 // A UsageError is about the flags, the variables or the files in them.

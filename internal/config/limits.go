@@ -26,22 +26,26 @@ type Limits struct {
 	IdleTimeout       time.Duration `name:"idle-timeout" default:"120s" variable:"PICKUP_IDLE_TIMEOUT" placeholder:"TIME" help:"Time until an idle connection is closed (${default})."`
 }
 
-// A Size is a number of bytes, such as 4096, 64KiB, 10MB or 1g. All units are
-// powers of 1024.
+// A Size is a number of bytes, such as 4096, 64KiB, 10MB or 1g. Units are powers of 1024, but
+// KB, MB and GB are powers of 1000.
 type Size int64
 
 // UnmarshalText parses a size.
 func (s *Size) UnmarshalText(text []byte) error {
 	t := strings.ToUpper(strings.TrimSpace(string(text)))
-	t = strings.TrimSuffix(strings.TrimSuffix(t, "B"), "I")
-	digits := strings.TrimRight(t, "KMG")
-	factor, known := map[string]int64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[t[len(digits):]]
+	digits := strings.TrimRight(t, "KMGIB")
+	factor, known := units[strings.TrimSuffix(strings.TrimSuffix(t[len(digits):], "IB"), "I")]
 	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
 	if err != nil || !known || n < 0 || n > 1<<40/factor {
 		return fmt.Errorf("%q is not a size, such as 4096, 64KiB or 10MiB", text)
 	}
 	*s = Size(n * factor)
 	return nil
+}
+
+// units has the number of bytes of each unit, without the end of KiB, MiB and GiB.
+var units = map[string]int64{
+	"": 1, "B": 1, "K": 1 << 10, "KB": 1e3, "M": 1 << 20, "MB": 1e6, "G": 1 << 30, "GB": 1e9,
 }
 
 // String returns the size as a whole number of the largest possible unit.

@@ -36,8 +36,8 @@ type Settings struct {
 	Transport     `group:"address"`
 	Routing       `group:"paths"`
 	Answers       `group:"paths"`
-	Htpasswd      string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes ($PICKUP_HTPASSWD)."`
-	NoAuth        NoAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public ($PICKUP_NO_AUTH)."`
+	Htpasswd      string   `group:"access" variable:"PICKUP_HTPASSWD" placeholder:"FILE" help:"Read users from this file, with a line name:hash for each, as pickup passwd prints it; reloaded when it changes."`
+	NoAuth        NoAuth   `group:"access" variable:"PICKUP_NO_AUTH" help:"Require no credentials; only on a loopback address, unless it is --no-auth=public."`
 	ReadOnly      bool     `group:"file" aliases:"ro,readOnly" xor:"writes" variable:"PICKUP_READ_ONLY" help:"Refuse writes."`
 	Ephemeral     bool     `group:"file" xor:"writes" variable:"PICKUP_EPHEMERAL" help:"Keep writes in memory and do not change the file."`
 	CORSOrigin    []string `group:"access" name:"cors-origin" sep:"none" variable:"PICKUP_CORS_ORIGIN" placeholder:"ORIGIN" help:"Allow pages from this origin to use the service, besides loopback origins; * allows any. Repeatable."`
@@ -98,9 +98,9 @@ func isOrigin(s string) bool { return origin.MatchString(s) && !defaultPort.Matc
 
 // An IDConvention says how records are identified if the schema does not say so.
 type IDConvention struct {
-	IDs     string `group:"ids" name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short ($PICKUP_IDS; ${default})."`
-	FKS     string `group:"ids" name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Fields that refer to records are named by the singular of the collection and this suffix, unless the schema has x-ref ($PICKUP_FKS; ${default})."`
-	IDField string `group:"ids" name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this field as the id unless the schema has x-id-field ($PICKUP_ID_FIELD; ${default})."`
+	IDs     string `group:"ids" name:"ids" enum:"auto,number,uuid,short" default:"auto" variable:"PICKUP_IDS" placeholder:"KIND" help:"Generate ids of this kind unless the schema has x-id: auto, number, uuid or short (${default})."`
+	FKS     string `group:"ids" name:"fks" aliases:"foreign-key-suffix,foreignKeySuffix" default:"Id" variable:"PICKUP_FKS" placeholder:"SUFFIX" help:"Fields that refer to records are named by the singular of the collection and this suffix, unless the schema has x-ref (${default})."`
+	IDField string `group:"ids" name:"id-field" short:"i" aliases:"id" default:"id" variable:"PICKUP_ID_FIELD" placeholder:"NAME" help:"Use this field as the id unless the schema has x-id-field (${default})."`
 }
 
 // Options returns the options of a database with rules.

@@ -18,9 +18,9 @@ import (
 
 // A Transport selects HTTP or HTTPS, for the service and for health and tail.
 type Transport struct {
-	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when it changes ($PICKUP_TLS_CERT)."`
-	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM) ($PICKUP_TLS_KEY)."`
-	TLSSelfSigned bool   `name:"tls-self-signed" xor:"certificate" variable:"PICKUP_TLS_SELF_SIGNED" help:"Serve HTTPS with a certificate for localhost, generated at each startup ($PICKUP_TLS_SELF_SIGNED)."`
+	TLSCert       string `name:"tls-cert" and:"tls" xor:"certificate" variable:"PICKUP_TLS_CERT" placeholder:"FILE" help:"HTTPS with this certificate chain (PEM), which is reloaded when it changes."`
+	TLSKey        string `name:"tls-key" and:"tls" variable:"PICKUP_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate (PEM)."`
+	TLSSelfSigned bool   `name:"tls-self-signed" xor:"certificate" variable:"PICKUP_TLS_SELF_SIGNED" help:"HTTPS with a certificate for localhost, generated at each startup."`
 }
 
 // Secure reports whether the service uses HTTPS.
