@@ -131,6 +131,7 @@ func TestPage(t *testing.T) {
 		{"habits", habitsFlow},
 		{"missing", missingFlow},
 		{"code", codeFlow},
+		{"answers", answersFlow},
 		{"typing", typingFlow},
 		{"refused", refusedFlow},
 		{"pickers", pickersFlow},

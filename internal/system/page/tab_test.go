@@ -364,6 +364,15 @@ func (p *tab) fill(selector, text string) {
 	}
 }
 
+// fillJSON replaces the text of a JSON editor.
+func (p *tab) fillJSON(selector, text string) {
+	p.Helper()
+	p.until(`document.querySelector(` + quoted(selector) + `)?.shadowRoot?.querySelector(".cm-content")`)
+	p.run(`document.querySelector(` + quoted(selector) + `).focus()`)
+	p.press("Ctrl+a")
+	p.enter(text)
+}
+
 // console returns the errors and warnings so far, and forgets them. It writes one
 // itself: when that arrives, so have those before it.
 func (p *tab) console() []string {

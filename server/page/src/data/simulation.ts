@@ -91,6 +91,27 @@ export const addRule = (rule: Rule): Promise<void> =>
     await send(rule);
   });
 
+/** Adds a rule before all others, in place of one for the same requests. Used-up rules go. */
+export const addRuleFirst = (rule: Rule): Promise<void> =>
+  inTurn(async () => {
+    const others = rules.value
+      .filter((other) => requestsOf(other) !== requestsOf(rule))
+      .map(({ times, hits = 0, ...rest }) => (times === undefined ? rest : { ...rest, times: times - hits }))
+      .filter(({ times = 1 }: Rule) => times > 0);
+    await ask("PUT", "/_/simulate", { body: JSON.stringify([rule, ...others]) });
+  });
+
+const requestsOf = ({ path, methods, query, where, "request-headers": headers }: Rule): string =>
+  JSON.stringify([path, methods, query, where, headers]);
+
+/** Returns the pattern that matches a path alone. */
+export const patternOf = (path: string): string => path.replaceAll("*", "%2A").replaceAll("/:", "/%3A");
+
+/** Releases requests that are held under a name: all, or those of a rule with its answer. */
+export async function release(name: string, rule?: Rule): Promise<void> {
+  await ask("POST", "/_/release/" + encodeURIComponent(name), rule ? { body: JSON.stringify(rule) } : {});
+}
+
 export function removeRule({ rule, isOn }: ListedRule): Promise<void> {
   if (isOn) return inTurn(async () => void (await remove(rule)));
   setOff(offRules.value.filter((other) => other !== rule));

@@ -113,6 +113,16 @@ const marks = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+// Over a selection, Chromium types in the style of what was there, which the policy blocks.
+const typeOver = EditorView.domEventHandlers({
+  beforeinput: ({ inputType, data }, view) => {
+    const { state } = view;
+    if (inputType !== "insertText" || data === null || state.selection.main.empty || state.readOnly) return false;
+    view.dispatch(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 /** Opens an editor in an element. */
 export function open(host: HTMLElement, text: string, options: Options): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
@@ -121,6 +131,7 @@ export function open(host: HTMLElement, text: string, options: Options): Editor 
     history(),
     brackets,
     colors,
+    typeOver,
     theme,
     EditorView.lineWrapping,
     // Tab leaves the editor, as it leaves any field.

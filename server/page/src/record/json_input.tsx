@@ -22,6 +22,7 @@ interface JSONInputProps {
 export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSONInputProps) {
   const host = useRef<HTMLDivElement>(null),
     editor = useRef<EditorModule.Editor | null>(null);
+  const typed = useRef<string[]>([]); // what was typed, and has not come back as the value yet
   const current = useRef({ value, onInput, mark: () => {} });
   current.current = {
     value,
@@ -38,7 +39,9 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
   useEffect(() => {
     let isGone = false;
     const onChange = (text: string) => {
-      if (text !== current.current.value) current.current.onInput(text);
+      if (text === current.current.value) return;
+      typed.current.push(text);
+      current.current.onInput(text);
     };
     import("./editor.ts").then(
       (module) => {
@@ -55,8 +58,10 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
     };
   }, []);
   useEffect(() => {
-    const text = editor.current?.text();
-    if (text !== undefined && text !== value && !means(text, value)) editor.current?.set(value);
+    const text = editor.current?.text(),
+      known = typed.current.indexOf(value);
+    typed.current.splice(0, known + 1);
+    if (known < 0 && text !== undefined && text !== value && !means(text, value)) editor.current?.set(value);
     current.current.mark();
   }, [value, faults.map((fault) => fault.pointer + fault.detail).join()]);
   return <div ref={host} id={id} class="editor small" data-invalid={isInvalid ? "" : undefined} />;

@@ -9,6 +9,8 @@ import { PanelEdge } from "../panel_edge.tsx";
 import { go } from "../route.ts";
 import { RequestEditor } from "./request_editor.tsx";
 import { StatusCode } from "./status_code.tsx";
+import { addRuleFirst, canSimulate, patternOf } from "../data/simulation.ts";
+import { showAnswer } from "./answer_dialog.tsx";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Skeleton, Button, Copy, ErrorBox, placeOf } from "../ui.tsx";
 
@@ -184,10 +186,35 @@ function Details({ request }: { request: Bodies }) {
   );
 }
 
+/** Returns the path of a request without its session and the prefix. */
+const ownPath = ({ path }: Bodies): string => path.replace(/^\/_\/s\/[^/]+/, "").slice(prefix.value.length) || "/";
+
+/** Whether a rule of this session can answer requests such as this one. */
+const canAnswer = (request: Bodies): boolean =>
+  canSimulate.value && (request.session ?? "") === session.value && !ownPath(request).startsWith("/_/");
+
+/** Asks for the answer that such requests get from now on: at first the one that this request got. */
+function answerFromNowOn(request: Bodies): void {
+  const { method, status: code, answer, problem } = request,
+    path = ownPath(request),
+    query = request.query?.replace(/(^|&)_(delay|code|fault|hold)=[^&]*/g, "").replace(/^&/, "");
+  const body = answer ?? (problem ? JSON.stringify(problem) : "");
+  const hasAnswer = code >= 200 && code !== 304;
+  showAnswer({
+    title: `Answer ${method} ${decode(path)} from now on`,
+    help: "Requests of your front end get this answer, and are not carried out. End it in the banner above the page.",
+    verb: "Answer so",
+    code: hasAnswer ? code : 200,
+    body,
+    path: method === "GET" && (!hasAnswer || request.truncated) ? fullPath(request) : "",
+    run: (chosen) => addRuleFirst({ ...chosen, methods: [method], path: patternOf(path), ...(query && { query }) }),
+  });
+}
+
 /** Where the page shows what a request was for: null if it does not. */
 function placeIn(request: Bodies): { address: string; what: string } | null {
   if ((request.session ?? "") !== session.value || request.status === 404) return null;
-  const path = request.path.replace(/^\/_\/s\/[^/]+/, "").slice(prefix.value.length),
+  const path = ownPath(request),
     [name = "", id, ...more] = path.split("/").slice(1).filter(Boolean).map(decode);
   if (more.length > 0 || (id !== undefined && request.method === "DELETE")) return null;
   if (hasObject(name) && id === undefined) return { address: "#" + path, what: "object" };
@@ -231,6 +258,11 @@ function Actions({ request, text, onSend }: ActionsProps) {
           </Button>
         )}
         <Button onClick={() => onSend(false)}>Edit and send</Button>
+        {canAnswer(request) && (
+          <Button icon="flask" onClick={() => answerFromNowOn(request)}>
+            Answer this from now on
+          </Button>
+        )}
         {languages.map((language) => (
           <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
             {language.name}

@@ -1,6 +1,6 @@
 // The rules for answers that are slow or fail, each on or off.
 import { useEffect, useId, useState } from "preact/hooks";
-import { ask, read, type Schemas } from "../data/api.ts";
+import { prefix, read, session, type Schemas } from "../data/api.ts";
 import { collections, isReadOnly, objects, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
 import { onNews } from "../data/live.ts";
@@ -13,6 +13,8 @@ import {
   endingOf,
   endings,
   listedRules,
+  patternOf,
+  release,
   removeRule,
   rules,
   switchRule,
@@ -20,7 +22,7 @@ import {
   type ListedRule,
   type Rule,
 } from "../data/simulation.ts";
-import { ForgottenRules } from "./simulation_banner.tsx";
+import { showAnswer } from "./answer_dialog.tsx";
 import { Button, count, Empty } from "../ui.tsx";
 
 type Hold = Schemas["Hold"];
@@ -89,7 +91,6 @@ export function SimulationPanel() {
       {list.map((listed, i) => (
         <RuleRow key={i} listed={listed} isReached={!list.slice(0, i).some(takesAll)} />
       ))}
-      <ForgottenRules />
       <Holds />
       <div class="row-of wrap">
         {Object.entries(presets).map(([name, rule]) => (
@@ -225,24 +226,43 @@ function Holds() {
       {[...names].map((name) => {
         if (!name) return null;
         const held = list.filter((hold) => hold.name === name);
-        const release = () => {
-          ask("POST", "/_/release/" + encodeURIComponent(name)).then(load, (error: unknown) =>
-            toastError("Could not release them.", error),
-          );
+        const releaseAll = () => {
+          release(name).then(load, (error: unknown) => toastError("Could not release them.", error));
         };
         return (
           <div key={name} class="row-of held">
             <Icon name="pause" size={14} />
             <span>{held.length === 1 ? "1 request is waiting" : held.length + " requests are waiting"}</span>
-            <span class="dim clip">{held.map((hold) => hold.method + " " + hold.path).join(", ")}</span>
-            <Button icon="play" onClick={release}>
+            <Button icon="play" onClick={releaseAll}>
               Release
             </Button>
+            {held.filter(isOwn).map((hold, i) => (
+              <Button key={i} onClick={() => answerHeld(hold, load)}>
+                Answer <span class="code clip">{hold.method + " " + hold.path}</span>…
+              </Button>
+            ))}
           </div>
         );
       })}
     </>
   );
+}
+
+const isOwn = (hold: Hold): boolean => (hold.session ?? "") === session.value;
+
+/** Asks for the answer of a held request. That of a read is prepared. */
+function answerHeld({ name, method, path }: Hold, onDone: () => void): void {
+  showAnswer({
+    title: `Answer ${method} ${path}`,
+    help: "The held request gets this answer, and is not carried out.",
+    verb: "Release with this answer",
+    code: method === "GET" ? 200 : 503,
+    path: method === "GET" ? prefix.value + path : "",
+    run: async (answer) => {
+      await release(name, { ...answer, methods: [method], path: patternOf(path), times: 1 });
+      onDone();
+    },
+  });
 }
 
 interface ChoiceProps {

@@ -11,14 +11,14 @@ import { Ago, Button, now, useNarrow } from "../ui.tsx";
 
 export function SimulationBanner() {
   const isNarrow = useNarrow(),
-    hasSwitches = screen.value === "simulate" || (screen.value === "requests" && !isNarrow);
-  if (rules.value.length === 0 || hasSwitches) return null;
+    isHere = screen.value === "simulate" || (screen.value === "requests" && !isNarrow);
+  if (rules.value.length === 0) return null;
   const latest = requests.value?.[0]; // it may be long ago
   return (
     <div class="banner simulated" role="status">
       <Icon name="flask" />
       <span>{rules.value.map(describeRule).join("; ")}.</span>
-      <a href={isNarrow ? "#/_/simulate" : "#/_/requests"}>Change</a>
+      {!isHere && <a href={isNarrow ? "#/_/simulate" : "#/_/requests"}>Change</a>}
       {!isReadOnly.value && !isForgotten.value && (
         <Button class="small" onClick={endSimulation}>
           End it
@@ -51,7 +51,7 @@ const isForgotten = computed(() => {
 });
 
 /** Asks whether to keep the rules, if they may be forgotten. */
-export function ForgottenRules() {
+function ForgottenRules() {
   if (!isForgotten.value || isReadOnly.value) return null;
   return (
     <span class="row-of wrap">
