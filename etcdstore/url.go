@@ -88,4 +88,4 @@ func Redacted(text string) string {
 }
 
 // errNoPassword is the error of a user without a password.
-var errNoPassword = errors.New("the URL names a user of etcd: set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE")
+var errNoPassword = errors.New("the URL has a user of etcd: set PICKUP_ETCD_PASSWORD or PICKUP_ETCD_PASSWORD_FILE")

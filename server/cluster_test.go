@@ -134,7 +134,7 @@ func TestReadLatest(t *testing.T) {
 		time.AfterFunc(time.Second, func() { b.store.Hold(false) })
 		b.want(t, 200, "Ann", "GET", "/profile", "")
 		b.store.Cut(true)
-		b.want(t, 503, "The cluster has not answered since", "GET", "/profile", "")
+		b.want(t, 503, "The cluster has not responded since", "GET", "/profile", "")
 	})
 }
 
@@ -153,12 +153,12 @@ func TestStale(t *testing.T) {
 		if age := b.want(t, 200, "ruth", "GET", "/profile", "").Header().Get("Age"); age != "7" {
 			t.Errorf("Age is %q after 7.5 s", age)
 		}
-		b.want(t, 503, "The cluster has not answered since "+since, "PATCH", "/profile", `{"name":"Ben"}`)
+		b.want(t, 503, "The cluster has not responded since "+since, "PATCH", "/profile", `{"name":"Ben"}`)
 		b.want(t, 503, since, "DELETE", "/posts/none", "")
 		b.want(t, 503, since, "DELETE", "/posts/1", "", "Prefer", "tx=rollback")
 		b.want(t, 503, since, "GET", "/profile", "", "Pickup-Revision", "latest")
 		b.want(t, 503, since, "GET", "/_/readyz", "")
-		b.want(t, 503, "refused until the cluster answers", "GET", "/_/readyz?verbose", "")
+		b.want(t, 503, "refused until the cluster responds", "GET", "/_/readyz?verbose", "")
 		b.want(t, 200, "pickup_cluster_fresh_seconds 7.5", "GET", "/_/metrics", "")
 		b.want(t, 200, "pickup_cluster_broken 1", "GET", "/_/metrics", "")
 		time.Sleep(time.Minute)
@@ -213,7 +213,7 @@ func TestWritesFindLatest(t *testing.T) {
 			t.Errorf("a refusal is of %s, and the write that made it necessary of %s", x, y)
 		}
 		b.store.Cut(true)
-		b.want(t, 503, "The cluster has not answered", "POST", "/none", `{}`)
+		b.want(t, 503, "The cluster has not responded", "POST", "/none", `{}`)
 	})
 }
 

@@ -40,7 +40,7 @@ func (req *request) awaitRevision() error {
 		want = latestRevision
 	}
 	if want != latestRevision && req.MaxStale > 0 && req.db.Age() > req.MaxStale {
-		return tryAgainSoon("The cluster has not answered for longer than --max-stale allows.")
+		return tryAgainSoon("The cluster has not responded for longer than --max-stale allows.")
 	}
 	if want == "" {
 		return nil

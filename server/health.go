@@ -117,7 +117,7 @@ func (req *request) checks(file string, broken error) []checked {
 	case req.ReadOnly:
 		writes = "refused: the server was started with --read-only"
 	case errors.Is(broken, storage.ErrAway):
-		writes = "refused until the cluster answers"
+		writes = "refused until the cluster responds"
 	case part != "":
 		writes = "refused for the collections of " + part + " until it is fixed; others can be written"
 	case broken != nil && !errors.Is(broken, fs.ErrNotExist):

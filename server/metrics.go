@@ -84,7 +84,7 @@ var (
 	records       = description("pickup_records", "Records of a collection.", "collection")
 	fileBroken    = description("pickup_file_broken", "1 while the file cannot be read or parsed.")
 	unwritten     = description("pickup_file_unwritable", "1 while the file cannot be written although it should be.")
-	clusterBroken = description("pickup_cluster_broken", "1 while the cluster does not answer or cannot be read.")
+	clusterBroken = description("pickup_cluster_broken", "1 while the cluster does not respond or cannot be read.")
 	freshness     = description("pickup_cluster_fresh_seconds", "Time since the state was last known to be the latest.")
 )
 

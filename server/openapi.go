@@ -87,12 +87,12 @@ func (req *request) llms() error {
 	line(true, "- Types: %s/_/types.d.ts. Do not read %[1]s/_/openapi.json, which is large, unless you generate a client.", at)
 	if req.Source != nil && write && req.session == nil {
 		line(true, "- Small changes: "+edit+"; every save is live. "+
-			"Then run `pickup check`: it lists faults as FILE:LINE:COLUMN.", httpx.Clip(req.Source().Name))
+			"Then run `pickup check`: it lists errors as FILE:LINE:COLUMN.", httpx.Clip(req.Source().Name))
 	}
 	line(true, "- Read with few tokens: GET %s?_sort=-id&_fields=id&_start=0&_limit=20; X-Total-Count has the number. "+
 		"Filters: f=v, f:ne, f:gt, f:lte, f:contains, f:in=a,b; q=text; _where={\"or\":[…]}. "+
 		"_embed and _expand add related records.", first)
-	line(write, "- Write: POST %s, PATCH or DELETE the same with /ID; 422 names every fault. "+
+	line(write, "- Write: POST %s, PATCH or DELETE the same with /ID; 422 lists every error. "+
 		"`Prefer: tx=rollback` tries a write.", first)
 	line(write, "- More data: POST %s/_/generate with {\"collections\": {%q: 50}}.", at, one)
 	line(write, "- Take back: POST %s/_/undo. What changed: GET %[1]s/_/changes?_limit=10&_fields=id.", at)
@@ -105,7 +105,7 @@ func (req *request) llms() error {
 			"the person commits it at /_/#/_/sessions.")
 	}
 	line(req.Requests, "- What the front end asked for, and why it was refused: GET /_/requests.")
-	line(req.Simulate != nil && write, "- Slow and failing answers: `Prefer: delay=500` or `code=503`; "+
+	line(req.Simulate != nil && write, "- Slow and failing responses: `Prefer: delay=500` or `code=503`; "+
 		"for the front end PUT %s/_/simulate with [{\"path\": \"%s\", \"code\": 503, \"times\": 1}].",
 		at, strings.TrimPrefix(first, req.base()))
 	head := "# pickup\n\nIt serves " + what + " as a REST API."

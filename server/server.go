@@ -127,7 +127,7 @@ type Options struct {
 	// Log receives internal errors. nil: they are discarded.
 	Log *slog.Logger
 
-	// Simulate lets requests and rules ask for slow, failing and fixed answers. nil:
+	// Simulate lets requests and rules ask for slow, failing and fixed responses. nil:
 	// such preferences and parameters are ignored.
 	Simulate *Simulation
 
@@ -151,7 +151,7 @@ type Options struct {
 	Version string
 }
 
-// A Simulation lets requests and rules ask for slow, failing and fixed answers.
+// A Simulation lets requests and rules ask for slow, failing and fixed responses.
 type Simulation struct {
 	// Stubs has the rules of the configuration. nil: none.
 	Stubs *simulate.Stubs

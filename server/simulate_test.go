@@ -481,7 +481,7 @@ func TestSimulationIsDescribed(t *testing.T) {
 	}
 }
 
-// TestRuleAnswers gets a large fixed answer many times at once. They share its body.
+// TestRuleAnswers gets a large fixed response many times at once. They share its body.
 func TestRuleAnswers(t *testing.T) {
 	o := simulated()
 	const size = 1<<20 - 100

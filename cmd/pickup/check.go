@@ -77,10 +77,10 @@ func (c *checkCommand) run(ctx context.Context, e *environment) error {
 		if slices.ContainsFunc(found, func(f lint.Finding) bool { return f.File != found[0].File }) {
 			in = "" // each line names a file
 		}
-		say("%s%s", in, spell.Count(len(found), "fault"))
+		say("%s%s", in, spell.Count(len(found), "error"))
 		return errReported
 	}
-	say("%s: no faults", path)
+	say("%s: no errors", path)
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (c *checkCommand) check(
 	case errors.Is(err, lint.ErrNotFile), errors.Is(err, lint.ErrMissing):
 		unchecked = err.Error()
 	case inText:
-		found, unchecked = append(found, f), "the schema has a fault"
+		found, unchecked = append(found, f), "the schema has an error"
 	case err != nil:
 		f = lint.Finding{File: path, Pointer: "/$schema", Detail: err.Error()}
 		found, unchecked = append(found, f.Locate(text)), "there is no schema"

@@ -17,7 +17,7 @@
 //	pickup health                 check whether a running server is ready
 //	pickup version
 //
-// Exit codes: 0 success, 1 faults found or another failure, 2 wrong usage or not a
+// Exit codes: 0 success, 1 errors found or another failure, 2 wrong usage or not a
 // file, 3 the file is in use by another server, 4 the file does not parse (with
 // check: 1).
 //

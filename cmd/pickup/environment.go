@@ -50,4 +50,4 @@ func inContainer(getenv func(string) string) bool {
 }
 
 // errReported is the error of a command that has printed the faults.
-var errReported = errors.New("faults were found")
+var errReported = errors.New("errors were found")

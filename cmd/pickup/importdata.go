@@ -171,7 +171,7 @@ func (m *dataImport) finish(e *environment) error {
 		e.printf("%s\n", f)
 	}
 	if len(m.faults) > 0 {
-		err := fmt.Errorf("%s in %s", spell.Count(len(m.faults), "fault"), m.Source)
+		err := fmt.Errorf("%s in %s", spell.Count(len(m.faults), "error"), m.Source)
 		if m.revisions != nil {
 			return m.incomplete(err)
 		}
@@ -216,7 +216,7 @@ func (m *dataImport) configure(e *environment) error {
 	if err := filestore.WriteFile(name, text.Bytes(), false); err != nil {
 		return err
 	}
-	answers := spell.Count(len(m.recording.Fixed), "fixed answer")
+	answers := spell.Count(len(m.recording.Fixed), "fixed response")
 	_, err := fmt.Fprintf(e.stdout, "%s: written, with %s and %s\n"+
 		"Look at both files before you share them: names and addresses are as they were recorded.\n",
 		name, answers, spell.Count(len(m.recording.Routes), "route"))

@@ -187,7 +187,7 @@ func tellAgents(e *environment, path string) error {
 	const name, begin = "AGENTS.md", "<!-- pickup -->\n"
 	text, _ := os.ReadFile(name) // appendLine returns the error
 	if bytes.Contains(text, []byte(begin)) {
-		e.printf("%s: tells coding agents of pickup already\n", name)
+		e.printf("%s: already describes pickup to coding agents\n", name)
 		return nil
 	}
 	gap := ""
@@ -195,10 +195,10 @@ func tellAgents(e *environment, path string) error {
 		gap = "\n"
 	}
 	rules, _ := lint.SchemaPath(path, "")
-	e.printf("%s: tells coding agents of %s\n", name, path)
+	e.printf("%s: describes %s\n", name, path)
 	return appendLine(name,
 		fmt.Sprintf("%s%sThe API of this front end is %s, served by `%s --no-auth %s` at http://localhost:3000.\n"+
 			"Edit %[3]s for data and %[6]s for rules; both are live. Run `%[4]s check %[5]s` after an edit.\n"+
-			"What else it can do (queries, a review by a person, undo, failing answers): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
+			"What else it can do (queries, a review by a person, undo, failing responses): curl localhost:3000/_/llms.txt\n<!-- /pickup -->",
 			gap, begin, path, e.program(), shellFile(path), rules))
 }

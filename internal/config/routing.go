@@ -20,7 +20,7 @@ import (
 type Routing struct {
 	RouteFile
 	Static []string `short:"s" sep:"none" variable:"PICKUP_STATIC" placeholder:"DIR" help:"Also serve the files of this directory, at paths that the API does not use. Repeatable."`
-	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Answer unknown paths with the index.html of --static if a browser expects a page."`
+	SPA    bool     `name:"spa" variable:"PICKUP_SPA" help:"Serve the index.html of --static at unknown paths if a browser expects a page."`
 	Prefix string   `variable:"PICKUP_PREFIX" placeholder:"PATH" help:"Serve the API below this path, such as /api, and nowhere else."`
 }
 
@@ -132,7 +132,7 @@ func (f RouteFaults) Error() string {
 	if len(f) == 1 {
 		return f[0].String()
 	}
-	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "fault"))
+	return fmt.Sprintf("%s (and %s more; pickup check lists them all)", f[0], spell.Count(len(f)-1, "error"))
 }
 
 // Read returns the routes in force, nil without routes. The error may be RouteFaults.

@@ -72,7 +72,7 @@ func (b *embedder) append(dst []byte, collection string, v jsontext.Value, embed
 		}
 		b.size += len(dst) - mark
 		if b.size > maxEmbedded {
-			return dst, query.Errorf(e.Parameter, "an answer holds at most %d MiB of embedded records: ask for a page",
+			return dst, query.Errorf(e.Parameter, "a response holds at most %d MiB of embedded records: ask for a page",
 				maxEmbedded>>20)
 		}
 		if _, has := rawjson.Member(v, e.Name); has {

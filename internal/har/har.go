@@ -1,6 +1,6 @@
 // Package har makes a database of the responses in a HAR file (version 1.2), which a browser
 // records. A list of records becomes a collection, an object becomes a singular resource or
-// a record, and any other response becomes a fixed answer. The package reads paths, queries,
+// a record, and any other response becomes a fixed response. The package reads paths, queries,
 // statuses and bodies, but no headers or cookies.
 package har
 
@@ -54,7 +54,7 @@ type Recording struct {
 	hidden   map[string]int // number of hidden values by field name
 }
 
-// An Answer is a fixed answer in the form of a simulation rule.
+// An Answer is a fixed response in the form of a simulation rule.
 type Answer struct {
 	Path    string         `json:"path"`
 	Methods []string       `json:"methods"`
@@ -179,7 +179,7 @@ func (r *Recording) findBase(entries []*entry) error {
 // literal escapes the wildcards of rules.
 var literal = strings.NewReplacer("*", "%2A", ":", "%3A")
 
-// fix adds the fixed answer of an entry, unless a later entry has the same URL. fix returns the
+// fix adds the fixed response of an entry, unless a later entry has the same URL. fix returns the
 // outcome.
 func (r *Recording) fix(e, latest *entry) string {
 	if e != latest {
@@ -196,20 +196,20 @@ func (r *Recording) fix(e, latest *entry) string {
 		Code:    e.Response.Status,
 		Body:    e.body,
 	})
-	return "fixed answers" + r.wrapper(e.body)
+	return "fixed responses" + r.wrapper(e.body)
 }
 
 // compareParameters orders queries by the number of parameters, most first.
 func compareParameters(a, b string) int { return strings.Count(b, "=") - strings.Count(a, "=") }
 
-// limitFixed sorts the fixed answers and drops all beyond the limits of a server.
+// limitFixed sorts the fixed responses and drops all beyond the limits of a server.
 func (r *Recording) limitFixed() {
 	slices.SortStableFunc(r.Fixed, func(a, b Answer) int { return compareParameters(a.Query, b.Query) })
 	size := 0
 	for n, a := range r.Fixed {
 		size += len(a.Path) + len(a.Query) + len(a.Body) + 100
 		if n == 256 || size > 1<<20 {
-			r.outcomes["left out: more than 256 fixed answers, or 1 MiB"] += len(r.Fixed) - n
+			r.outcomes["left out: more than 256 fixed responses, or 1 MiB"] += len(r.Fixed) - n
 			r.Fixed = r.Fixed[:n]
 			return
 		}

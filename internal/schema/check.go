@@ -25,7 +25,7 @@ func limitFaults(faults []Fault) []Fault {
 	if more <= 0 {
 		return faults
 	}
-	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more faults are not listed", more)})
+	return append(faults[:maxFaults:maxFaults], Fault{Detail: fmt.Sprintf("%d more errors are not listed", more)})
 }
 
 // ForRecord returns r, or no rules if r does not describe a collection.

@@ -88,7 +88,7 @@ func TestManyFaultsAreCheap(t *testing.T) {
 	}
 	wantFaults(t, append(faults[:1:1], faults[maxFaults:]...),
 		"/m0: 0 is not null",
-		"59901 more faults are not listed")
+		"59901 more errors are not listed")
 	if d := time.Since(start); d > time.Minute { // quadratic time takes far longer
 		t.Errorf("took %v", d)
 	}

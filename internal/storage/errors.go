@@ -49,7 +49,7 @@ type AwayError struct {
 func (e *AwayError) Unwrap() []error { return []error{ErrAway, e.Err} }
 
 func (e *AwayError) Error() string {
-	return fmt.Sprintf("no answer since %s: %v", e.Since.UTC().Format(time.RFC3339), e.Err)
+	return fmt.Sprintf("no response since %s: %v", e.Since.UTC().Format(time.RFC3339), e.Err)
 }
 
 // An AdviceError is an error with advice for the operator. Clients may see the advice.

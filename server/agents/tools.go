@@ -311,7 +311,7 @@ func write(s Service, in writeInput) (string, error) {
 }
 
 type undoInput struct {
-	Rev string `json:"rev,omitempty" jsonschema:"as in changes, or in the answer to write"`
+	Rev string `json:"rev,omitempty" jsonschema:"as in changes, or in the response of write"`
 }
 
 func undo(s Service, in undoInput) (string, error) { return text(s, http.MethodPost, "/_/undo", in) }

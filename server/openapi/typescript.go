@@ -41,8 +41,8 @@ func TypeScript(snap *database.Snapshot, form *envelope.Form) []byte {
 	if form == nil {
 		w.WriteString(pageType)
 	} else {
-		list := "/** The answer with a list. */\nexport type ListOf<T> = " + string(form.Wrap([]byte("[]"), 0))
-		record := "/** The answer with a record, and its body. */\nexport type RecordOf<T> = " +
+		list := "/** The response with a list. */\nexport type ListOf<T> = " + string(form.Wrap([]byte("[]"), 0))
+		record := "/** The response with a record, and its body. */\nexport type RecordOf<T> = " +
 			string(form.Wrap([]byte("{}"), 0))
 		types := strings.NewReplacer("[]", "T[]", "{}", "T", ":0", ":number")
 		_, _ = types.WriteString(w, list+";\n\n"+record+";\n\n")

@@ -237,11 +237,11 @@ func ofConflict(e *database.ConflictError) *Problem {
 // The database logs once that a cluster does not answer.
 func ofCluster(err error) (p *Problem, cause error) {
 	if away, ok := errors.AsType[*storage.AwayError](err); ok {
-		return Unavailable("The cluster has not answered since " + away.Since.UTC().Format(time.RFC3339) +
+		return Unavailable("The cluster has not responded since " + away.Since.UTC().Format(time.RFC3339) +
 			". Reads return the state of that time. Nothing was changed."), nil
 	}
 	if errors.Is(err, storage.ErrAway) {
-		return Unavailable("The cluster does not answer. Nothing was changed."), nil
+		return Unavailable("The cluster does not respond. Nothing was changed."), nil
 	}
 	if errors.Is(err, storage.ErrBusy) || errors.Is(err, storage.ErrConflict) {
 		return Unavailable("Too many writes are waiting, here or at other servers. " +

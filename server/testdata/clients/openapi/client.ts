@@ -98,7 +98,7 @@ const deleted = await api.DELETE("/schedules/{id}", { params: { path: { id } } }
 equal("deleted", must("deleted", deleted.data, deleted.error).id, id);
 const gone = await api.GET("/schedules/{id}", { params: { path: { id } } });
 equal("gone", gone.response.status, 404);
-equal("gone", gone.error?.collections?.includes("drivers"), true);
+equal("gone", gone.error?.detail, `schedules has no record with the id "${id}".`);
 
 const all = await api.GET("/db");
 const database: Database = must("db", all.data, all.error) as Database;
