@@ -12,7 +12,7 @@ import { connection } from "./data/live.ts";
 import { Messages } from "./messages.tsx";
 import { closeMenu, isMenuOpen, Nav } from "./nav.tsx";
 import { Overview } from "./screens/overview.tsx";
-import { go, hasPanel, isUnsaved, route, screen } from "./route.ts";
+import { go, hasPanel, isUnsaved, route, screen, waiting } from "./route.ts";
 import { Banners } from "./banners.tsx";
 import { Table } from "./grid/table.tsx";
 import { Skeleton, Button, Dialog, ErrorBox } from "./ui.tsx";
@@ -145,6 +145,7 @@ function Page() {
       {isPaletteOpen.value && <Lazy show={({ Palette }) => <Palette />} />}
       {isHelpOpen.value && <Lazy show={({ KeyHelp }) => <KeyHelp />} />}
       {dialog.value}
+      {waiting.value && <Lazy show={({ LeaveDialog }) => <LeaveDialog />} />}
       {isSignedOut.value && <SignedOut />}
       <Messages />
     </>

@@ -4,7 +4,7 @@
 //   #/schedules/4?status=… a record next to that list
 //   #/_/requests           a screen of the page
 import { computed, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 export interface Route {
   path: string[];
@@ -46,28 +46,54 @@ export const hasPanel = computed(() => {
   return second !== undefined;
 });
 
-/** Whether there is something that is lost if the page goes elsewhere. */
-const unsaved = new Set<() => boolean>();
+/** What a component has that is lost if the page goes elsewhere. */
+interface Unsaved {
+  name: string;
+  isChanged: () => boolean;
+  save: () => Promise<boolean>; // whether it is stored
+}
+
+const parts = new Set<{ current: Unsaved }>();
+
+const unsavedParts = (): Unsaved[] => [...parts].map(({ current }) => current).filter((part) => part.isChanged());
 
 /** Whether something is not saved. */
-export const isUnsaved = (): boolean => [...unsaved].some((has) => has());
+export const isUnsaved = (): boolean => unsavedParts().length > 0;
 
-/** Asks before the page goes elsewhere, if something would be lost; false stays. */
-export const mayLeave = (): boolean => !isUnsaved() || confirm("Leave without saving your changes?");
+/** Returns the names of what is not saved. */
+export const unsavedNames = (): string[] => unsavedParts().map((part) => part.name);
+
+/** Saves what is not saved, and returns whether all of it is stored. */
+export async function saveAll(): Promise<boolean> {
+  for (const part of unsavedParts()) if (!(await part.save())) return false;
+  return true;
+}
+
+/** What the page does as soon as a person has decided about what is not saved. */
+export const waiting = signal<(() => void) | null>(null);
+
+/** Runs what leaves a screen, but asks before if something would be lost. */
+export function leave(run: () => void): void {
+  if (isUnsaved()) waiting.value = run;
+  else run();
+}
 
 /** Asks before the page goes elsewhere while a component has something that is not saved. */
-export function useUnsaved(has: () => boolean): void {
+export function useUnsaved(part: Unsaved): void {
+  const latest = useRef(part);
+  latest.current = part;
   useEffect(() => {
-    unsaved.add(has);
-    return () => void unsaved.delete(has);
-  });
+    parts.add(latest);
+    return () => void parts.delete(latest);
+  }, []);
 }
 
 addEventListener("beforeunload", (event) => {
   if (isUnsaved()) event.preventDefault();
 });
 
-let last = location.hash;
+let last = location.hash,
+  isDecided = false; // the next address is shown, whatever is not saved
 
 // The entries of the history are numbered, so that the page finds back to one.
 const entry = (): number | undefined => (history.state as { entry?: number } | null)?.entry;
@@ -83,8 +109,16 @@ function show(): void {
 
 addEventListener("hashchange", () => {
   if (location.hash === last) return;
-  if (keeps(read()) || mayLeave()) show();
-  else history.go(current - (entry() ?? current + 1));
+  if (isDecided || keeps(read()) || !isUnsaved()) {
+    isDecided = false;
+    return show();
+  }
+  const by = (entry() ?? current + 1) - current;
+  history.go(-by);
+  leave(() => {
+    isDecided = true;
+    history.go(by);
+  });
 });
 
 /** Whether a record that is edited stays where it is: another list next to it is no other record. */
@@ -100,7 +134,11 @@ export const href = (path: (string | undefined)[], query = ""): string =>
 
 /** Goes to an address at once, so that the next key finds the new one. */
 export function go(address: string): void {
-  if (address === location.hash || !(keeps(read(address)) || mayLeave())) return;
-  location.hash = address;
-  show();
+  if (address === location.hash) return;
+  const run = () => {
+    location.hash = address;
+    show();
+  };
+  if (keeps(read(address))) run();
+  else leave(run);
 }

@@ -15,6 +15,7 @@ export { ColumnMenu } from "./grid/column_menu.tsx";
 export { showImport } from "./grid/import.tsx";
 export { showNewCollection } from "./grid/new_collection.tsx";
 export { showCode } from "./screens/code.tsx";
+export { LeaveDialog } from "./leave_dialog.tsx";
 export { KeyHelp } from "./screens/key_help.tsx";
 export { NoCollection } from "./screens/not_found.tsx";
 export { EmptyFile, MadeSchema, OverviewCards } from "./screens/overview_cards.tsx";

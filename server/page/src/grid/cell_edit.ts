@@ -54,7 +54,11 @@ export function useCellEdit(
   const update = (edit: CellEdit, part: Partial<CellEdit>) =>
     setCell((c) => (c?.id === edit.id && c.member === edit.member ? { ...c, ...part } : c));
 
-  useUnsaved(() => hasChanged(current.current));
+  useUnsaved({
+    name: cell ? `${cell.member} of ${shape.name} ${cell.id}` : "",
+    isChanged: () => hasChanged(current.current),
+    save: () => save(),
+  });
   useEffect(
     () => () => {
       const edit = current.current;

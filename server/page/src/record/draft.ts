@@ -18,7 +18,6 @@ import {
 import { onChange, onReset, type Change } from "../data/live.ts";
 import { announce } from "../messages.tsx";
 import { isName, resolveInput, type FieldInput, type PickedRecord } from "../data/references.ts";
-import { useUnsaved } from "../route.ts";
 import { typedOf, valueOf, type Field } from "../data/schema.ts";
 
 export interface Fault {
@@ -161,8 +160,6 @@ export function useDraft(path: string, source: Source) {
     };
   }, [path, source.isNew]);
 
-  useUnsaved(() => current.current.isDirty);
-
   const forget = () => {
     current.current.isDirty = false;
   };
@@ -207,6 +204,7 @@ export function useDraft(path: string, source: Source) {
     isDirty,
     isSaving,
     canSave,
+    isChanged: () => current.current.isDirty,
     forget,
 
     /** Takes what a person has typed into a field. */

@@ -13,7 +13,7 @@ import { announce, toastError } from "../messages.tsx";
 import { PanelEdge } from "../panel_edge.tsx";
 import { Related } from "./related.tsx";
 import { RemoveDialog } from "./remove.tsx";
-import { go, href, mayLeave } from "../route.ts";
+import { go, href, leave, useUnsaved } from "../route.ts";
 import { labelOf } from "../data/schema.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
 import { Skeleton, Button, Copy, count, ErrorBox, Faults, hasModifier, isMac } from "../ui.tsx";
@@ -37,6 +37,7 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
   const shape = shapeFor(collection);
   const isNew = id === null && !isObject;
   const path = id === null ? pathOf(collection) : pathOf(collection, id);
+  const title = isNew ? `New ${shape.title.toLowerCase()}` : isObject ? collection : `${shape.title} ${id}`;
   const draft = useDraft(path, { collection, id, isNew });
   const [tab, setTab] = useState<Tab>("form"),
     [isRemoving, setRemoving] = useState(false),
@@ -50,13 +51,16 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
     takeKeys(box.current?.querySelector<HTMLElement>(first) ?? box.current);
   }, [isLoaded, path]);
 
-  const save = async () => {
-    if (isReadOnly.value) return;
-    if (whyOff.value) return void toastError("Could not save.", new Error(whyOff.value));
+  const save = async (isLeaving = false): Promise<boolean> => {
+    if (isReadOnly.value) return false;
+    if (whyOff.value) {
+      toastError("Could not save.", new Error(whyOff.value));
+      return false;
+    }
     const saved = await draft.save();
     if (!saved) {
       requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
-      return;
+      return false;
     }
     onSaved?.(saved.record);
     keepFocus(box.current);
@@ -65,8 +69,10 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
       ? `${shape.title} ${newID} created`
       : `${count(saved.members, "field")} of ${collection} ${id ?? ""} saved`;
     toastUndo(text, saved.revision);
-    if (isNew) go(href([collection, newID], query));
+    if (isNew && !isLeaving) go(href([collection, newID], query));
+    return true;
   };
+  useUnsaved({ name: title, isChanged: draft.isChanged, save: () => save(true) });
   const merge = (merged: Obj, isKept: boolean) => {
     draft.merge(merged, isKept);
     keepFocus(box.current);
@@ -76,9 +82,10 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
     keepFocus(box.current);
   };
   const close = () => {
-    if (!mayLeave()) return;
-    draft.forget();
-    onClose();
+    leave(() => {
+      draft.forget();
+      onClose();
+    });
   };
   const onKey = (event: KeyboardEvent) => {
     if (hasModifier(event) && (event.key.toLowerCase() === "s" || event.key === "Enter")) void save();
@@ -95,7 +102,6 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
     void create(collection, copy, query).finally(() => setDuplicating(false));
   };
 
-  const title = isNew ? `New ${shape.title.toLowerCase()}` : isObject ? collection : `${shape.title} ${id}`;
   const isLocked = isReadOnly.value;
   return (
     <section
