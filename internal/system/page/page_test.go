@@ -132,6 +132,8 @@ func TestPage(t *testing.T) {
 		{"missing", missingFlow},
 		{"code", codeFlow},
 		{"answers", answersFlow},
+		{"fields", fieldsFlow},
+		{"lists", listsFlow},
 		{"typing", typingFlow},
 		{"refused", refusedFlow},
 		{"pickers", pickersFlow},
@@ -514,6 +516,7 @@ func pickersFlow(p *pageTest) {
 	p.until(names + ` === "Bea"`)
 	p.press("Ctrl+s")
 	p.holds(`"ownerId": 2`)
+	p.until(`!document.querySelector(".dirty")`)
 
 	// Where no value says what they are, they are stored as the record has them.
 	for id, name := range map[string]string{"1": "ann", "2": "bea"} {
@@ -591,6 +594,7 @@ func keysFlow(p *pageTest) {
 	p.press("Ctrl+s")
 	p.until(`window.held`)
 	p.press("Alt+ArrowDown")
+	p.clickText("Leave without saving")
 	p.until(dentist)
 	p.run(`release()`)
 	p.sees("1 field of schedules 4 saved")
@@ -831,6 +835,7 @@ func faultsFlow(p *pageTest) {
 		`/driverId required; for example: "2"`)
 	p.console() // the browser logs the 422
 	p.show("#/schedules/4")
+	p.clickText("Leave without saving")
 	p.until(`document.querySelector("#member-title")`)
 	p.want(`document.querySelector("label[for=member-title] .need") === null`, "true")
 	p.click(`[data-cell="3:3"]`)

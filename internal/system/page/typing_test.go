@@ -83,6 +83,7 @@ func (p *pageTest) typesAtOnce(pause time.Duration) {
 
 	// An input method composes in an input that is there.
 	p.press("Escape")
+	p.clickText("Leave without saving")
 	p.show("#/schedules")
 	p.until(rows + ` === 7`)
 	p.pointAt(`[data-cell="0:3"]`)

@@ -1,15 +1,16 @@
 // A record as a form: an input for each field.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
 import { Icon } from "../icons.tsx";
 import { Input } from "./inputs.tsx";
+import { areObjects } from "./objects_input.tsx";
 import { pathOf, session } from "../data/api.ts";
-import { labelFor, relations } from "../data/catalog.ts";
+import { labelFor, relations, status } from "../data/catalog.ts";
 import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts";
 import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
-import { urlOf } from "../data/snippets.ts";
-import { Button, withoutName } from "../ui.tsx";
+import { languages, urlOf } from "../data/snippets.ts";
+import { Button, Copy, withoutName } from "../ui.tsx";
 import { isWeb, localTime, Value } from "../values.tsx";
 
 interface FormProps {
@@ -21,6 +22,18 @@ interface FormProps {
 }
 
 export const maxMembers = 300; // inputs; a record with more is edited as JSON
+const step = 40; // inputs that are made at once
+
+/** Returns how many of some inputs are shown: the first ones at once, the others in steps between which keys are handled. */
+function useSteps(all: number): number {
+  const [shown, setShown] = useState(all > step ? step : Infinity);
+  useEffect(() => {
+    if (shown >= all) return;
+    const timer = setTimeout(() => setShown(shown + step < all ? shown + step : Infinity));
+    return () => clearTimeout(timer);
+  }, [shown, all]);
+  return shown;
+}
 
 /** Returns the fields that a form has inputs for. added are names that a person has added. */
 export function fieldsOf(draft: Draft, shape: Shape, isNew: boolean, added: string[] = []): Field[] {
@@ -38,10 +51,11 @@ export function Form({ draft, path, shape, isNew, isLocked }: FormProps) {
     added.current.push(name);
     if (memberOf(draft.value, name) === undefined) draft.set(name, "");
   };
-  const hidden = fields.length - maxMembers;
+  const hidden = fields.length - maxMembers,
+    shown = Math.min(useSteps(fields.length), maxMembers);
   return (
-    <div class="form">
-      {fields.slice(0, maxMembers).map((field) => (
+    <div class={fields.length > step ? "form long" : "form"}>
+      {fields.slice(0, shown).map((field) => (
         <Member
           key={field.name}
           draft={draft}
@@ -78,6 +92,9 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
   const fault = faultText(draft, name);
   const typed = draft.typed.get(name);
   const isChanged = typed !== undefined || !isEqual(was, now);
+  const address = addressOf(path, name, was);
+  const isList = useRef(false); // also while it is empty
+  isList.current ||= areObjects(was);
   const classes = ["field"];
   if (isChanged && !isNew) classes.push("differs");
   if (draft.flash.includes(name)) classes.push("changed");
@@ -103,7 +120,7 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
           </button>
         )}
         <span class="type">
-          <About field={field} value={typed ? undefined : now} isKey={isKey} address={addressOf(path, name, was)} />
+          <About field={field} value={typed ? undefined : now} isKey={isKey} address={address} />
         </span>
       </div>
       {isFixed ? (
@@ -113,6 +130,7 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
         </div>
       ) : (
         <Input
+          key={String(isList.current)}
           id={id}
           field={field}
           value={typed?.text ?? typedOf(now)}
@@ -126,6 +144,7 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
           onInput={(text, picked) => draft.type(field, text, picked)}
         />
       )}
+      {areObjects(was) && address && <Requests path={path + "/" + encodeURIComponent(name)} />}
       {fault && (
         <p class="error" id={faultID}>
           <Icon name="alert" size={13} />
@@ -177,6 +196,19 @@ function addressOf(path: string, name: string, was: Json | undefined): string {
   if (typeof was !== "object" || was === null || isNumber(was) || /\/\.{0,2}(\/|$)/.test(full)) return "";
   if (relations.value.some(({ from, to }) => from === name && path.startsWith(pathOf(to) + "/"))) return "";
   return urlOf({ method: "GET", path: full, session: session.value });
+}
+
+/** Copies the address of a part of a record, and code that reads it. */
+function Requests({ path }: { path: string }) {
+  return (
+    <div class="row-of">
+      {languages.slice(0, 3).map(({ name, write }) => (
+        <Copy key={name} text={() => write({ method: "GET", path, session: session.value }, status.value?.user)}>
+          {name}
+        </Copy>
+      ))}
+    </div>
+  );
 }
 
 interface AboutProps {

@@ -4,6 +4,8 @@ import { areTexts, ChipsInput } from "./chips_input.tsx";
 import type { Json } from "../data/json.ts";
 import type { Control, OnInput } from "./input_props.ts";
 import { JSONInput, type FieldFault } from "./json_input.tsx";
+import { areObjects, ObjectsInput } from "./objects_input.tsx";
+import { useOwnText } from "./own_text.ts";
 import { ReferenceInput } from "./reference_input.tsx";
 import { isStructured, typedOf, type Field } from "../data/schema.ts";
 import { TimeInput } from "./time_input.tsx";
@@ -31,6 +33,7 @@ export function Input(props: InputProps) {
   const ref = useRef<Control>(null);
   const [value, setOwn] = useOwnText(props.value);
   const [isChips] = useState(() => props.faults !== undefined && areTexts(was));
+  const [columns] = useState(() => (props.faults !== undefined && areObjects(was) ? Object.keys(was[0]!) : null));
   const [isEditor] = useState(() => props.faults !== undefined && isStructured(field, was));
   const [lines] = useState(() => linesOf(field, value, was)); // the element stays the same while a person types in it
   useLayoutEffect(() => {
@@ -85,6 +88,19 @@ export function Input(props: InputProps) {
       />
     );
   }
+  if (columns) {
+    return (
+      <ObjectsInput
+        id={props.id}
+        label={props.label ?? field.name}
+        value={props.value}
+        names={columns}
+        faults={props.faults ?? []}
+        describedBy={props.describedBy || undefined}
+        onInput={onInput}
+      />
+    );
+  }
   if (isEditor) {
     return (
       <JSONInput
@@ -132,18 +148,6 @@ function linesOf(field: Field, value: string, was: Json | undefined): number {
   if (isStructured(field, was)) return Math.min(12, value.split("\n").length + 1);
   const isLong = (field.kind === "text" || field.kind === "any") && (value.length > longText || value.includes("\n"));
   return isLong ? Math.min(8, Math.max(value.split("\n").length, Math.ceil(value.length / 50)) + 1) : 0;
-}
-
-/**
- * Returns the text of an input: what a person types stays as it is typed, also where
- * the value that it means would be spelled in another way, until the input is left or
- * its value changes from elsewhere.
- */
-function useOwnText(value: string): [text: string, set: (typed: string | null) => void] {
-  const [own, setOwn] = useState<{ text: string; means?: string } | null>(null);
-  if (own && own.means === undefined) own.means = value;
-  const isOwn = own !== null && own.means === value;
-  return [isOwn ? own.text : value, (text) => setOwn(text === null ? null : { text })];
 }
 
 interface ChoicesProps {

@@ -1,5 +1,6 @@
-// A field that holds an object or an array, as JSON in an editor.
-import { useEffect, useRef } from "preact/hooks";
+// A field that holds an object or an array, as JSON in an editor, which is opened when the field
+// is on the screen or has the focus.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type * as EditorModule from "./editor.ts";
 import { NotJSON, parse, pointerNames } from "../data/json.ts";
 import { toastError } from "../messages.tsx";
@@ -23,6 +24,19 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
   const host = useRef<HTMLDivElement>(null),
     editor = useRef<EditorModule.Editor | null>(null);
   const typed = useRef<string[]>([]); // what was typed, and has not come back as the value yet
+  const [isNeeded, setNeeded] = useState(false),
+    [isOpen, setOpen] = useState(false);
+  const hadFocus = useRef(false);
+  useLayoutEffect(() => {
+    if (hadFocus.current) editor.current?.focus(); // the element itself takes none any more
+  }, [isOpen]);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) setNeeded(true);
+    });
+    observer.observe(host.current!);
+    return () => observer.disconnect();
+  }, []);
   const current = useRef({ value, onInput, mark: () => {} });
   current.current = {
     value,
@@ -37,6 +51,7 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
     },
   };
   useEffect(() => {
+    if (!isNeeded) return;
     let isGone = false;
     const onChange = (text: string) => {
       if (text === current.current.value) return;
@@ -47,7 +62,9 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
       (module) => {
         if (isGone || !host.current) return;
         editor.current = module.open(host.current, current.current.value, { label, isReadOnly: false, onChange });
+        hadFocus.current = document.activeElement === host.current;
         host.current.focus = editor.current.focus;
+        setOpen(true);
         current.current.mark();
       },
       (error: unknown) => toastError("The editor could not be loaded.", error),
@@ -56,7 +73,7 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
       isGone = true;
       editor.current?.close();
     };
-  }, []);
+  }, [isNeeded]);
   useEffect(() => {
     const text = editor.current?.text(),
       known = typed.current.indexOf(value);
@@ -64,7 +81,20 @@ export function JSONInput({ id, label, value, faults, isInvalid, onInput }: JSON
     if (known < 0 && text !== undefined && text !== value && !means(text, value)) editor.current?.set(value);
     current.current.mark();
   }, [value, faults.map((fault) => fault.pointer + fault.detail).join()]);
-  return <div ref={host} id={id} class="editor small" data-invalid={isInvalid ? "" : undefined} />;
+  return (
+    <div
+      ref={host}
+      id={id}
+      class={isOpen ? "editor small" : "editor small code closed"}
+      data-invalid={isInvalid ? "" : undefined}
+      role={isOpen ? undefined : "textbox"}
+      aria-label={isOpen ? undefined : label}
+      tabIndex={isOpen ? undefined : 0}
+      onFocus={() => setNeeded(true)}
+    >
+      {isOpen ? null : value}
+    </div>
+  );
 }
 
 /** Whether a text is another spelling of a value. */

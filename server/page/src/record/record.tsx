@@ -51,7 +51,7 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
     takeKeys(box.current?.querySelector<HTMLElement>(first) ?? box.current);
   }, [isLoaded, path]);
 
-  const save = async (isLeaving = false): Promise<boolean> => {
+  const store = async (isLeaving: boolean): Promise<boolean> => {
     if (isReadOnly.value) return false;
     if (whyOff.value) {
       toastError("Could not save.", new Error(whyOff.value));
@@ -72,6 +72,11 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
     if (isNew && !isLeaving) go(href([collection, newID], query));
     return true;
   };
+  const saving = useRef<Promise<boolean> | null>(null);
+  const save = (isLeaving = false): Promise<boolean> =>
+    (saving.current ??= store(isLeaving).finally(() => {
+      saving.current = null;
+    }));
   useUnsaved({ name: title, isChanged: draft.isChanged, save: () => save(true) });
   const merge = (merged: Obj, isKept: boolean) => {
     draft.merge(merged, isKept);
