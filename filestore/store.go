@@ -205,26 +205,26 @@ func (s *Store) Places(pointers []string) []storage.Place {
 		path string
 		doc  *document.Document
 	}
-	indexes := make(map[source][]int) // of pointers
+	sources := make([]source, len(pointers))
 	s.mu.Lock()
 	for i, p := range pointers {
 		name := append(rawjson.SplitPointer(p), "")[0]
 		if f := s.find(name); f != nil {
-			from := source{f.Path, f.doc}
-			indexes[from] = append(indexes[from], i)
+			sources[i] = source{f.Path, f.doc}
 		}
 	}
 	s.mu.Unlock()
 	places := make([]storage.Place, len(pointers))
-	for from, all := range indexes {
-		part := make([]string, len(all))
-		for k, i := range all {
-			part[k] = pointers[i]
+	inSource := make(map[source][]storage.Place)
+	for i, from := range sources {
+		if from.doc == nil {
+			continue
 		}
-		for k, place := range from.doc.Places(part) {
-			place.File = from.path
-			places[all[k]] = place
+		if inSource[from] == nil {
+			inSource[from] = from.doc.Places(pointers)
 		}
+		places[i] = inSource[from][i]
+		places[i].File = from.path
 	}
 	return places
 }

@@ -89,21 +89,31 @@ func (d *Document) UnreachableCount() (n int) {
 // Places returns the places of pointers, and reads the text once. If a pointer leads to nothing,
 // the place is the place of the member, or the top.
 func (d *Document) Places(pointers []string) []storage.Place {
-	l := newLocator(d, pointers)
+	l := &locator{pointers: pointers, at: cursor{line: 1, column: 1}}
+	l.at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
+	top := l.at.place()
+	top.Column = max(1, top.Column-len("{"))
+	l.places = slices.Repeat([]storage.Place{top}, len(pointers))
+
+	wanted := make(map[string][]int) // the indexes of pointers, by the name of the member
+	for i, p := range pointers {
+		if path := rawjson.SplitPointer(p); len(path) > 0 {
+			wanted[path[0]] = append(wanted[path[0]], i)
+		}
+	}
 	for _, m := range d.members {
-		if len(l.wanted) == 0 {
+		if len(wanted) == 0 {
 			break
 		}
 		l.at.skip(m.gap)
-		targets := l.wanted[m.name]
-		delete(l.wanted, m.name)
-		l.placeMember(d, m, targets)
+		l.placeMember(d, m, wanted[m.name])
 		l.at.skip(m.label)
 		if m.array == nil {
 			l.at.skip(m.value)
 		} else {
-			l.placeElements(m.array, targets)
+			l.placeElements(m.array, wanted[m.name])
 		}
+		delete(wanted, m.name)
 	}
 	return l.places
 }
@@ -112,45 +122,12 @@ func (d *Document) Places(pointers []string) []storage.Place {
 type locator struct {
 	pointers []string
 	places   []storage.Place
-	wanted   map[string][]target // by the name of the member, for members that follow
 	at       cursor
 }
 
-// A target is a pointer into a member.
-type target struct {
-	i       int // of the pointer
-	element int // index of the element of an array, or -1
-}
-
-// newLocator returns a locator at the first member of d. All places are the top.
-func newLocator(d *Document, pointers []string) *locator {
-	l := &locator{
-		pointers: pointers,
-		places:   make([]storage.Place, len(pointers)),
-		wanted:   make(map[string][]target),
-		at:       cursor{line: 1, column: 1},
-	}
-	l.at.skip(bytes.TrimPrefix(d.head, byteOrderMark))
-	top := l.at.place()
-	top.Column = max(1, top.Column-len("{"))
-	for i, p := range pointers {
-		l.places[i] = top
-		path := rawjson.SplitPointer(p)
-		if len(path) == 0 {
-			continue
-		}
-		t := target{i, -1}
-		if len(path) > 1 && rawjson.IsIndex(path[1]) {
-			t.element, _ = strconv.Atoi(path[1])
-		}
-		l.wanted[path[0]] = append(l.wanted[path[0]], t)
-	}
-	return l
-}
-
-// placeMember sets the places of targets to the member m. The cursor is before the name.
-func (l *locator) placeMember(d *Document, m *member, targets []target) {
-	if len(targets) == 0 {
+// placeMember sets the wanted places to the member m. The cursor is before the name.
+func (l *locator) placeMember(d *Document, m *member, wanted []int) {
+	if len(wanted) == 0 {
 		return
 	}
 	place := l.at.place()
@@ -162,41 +139,34 @@ func (l *locator) placeMember(d *Document, m *member, targets []target) {
 		place.Column -= len("{")
 		place.Text = slices.Concat([]byte("{"), m.label, place.Text)
 	}
-	for _, t := range targets {
-		place.Inside = l.pointers[t.i]
+	for _, i := range wanted {
+		place.Inside = l.pointers[i]
 		if d.only != "" {
 			place.Inside = strings.TrimPrefix(place.Inside, rawjson.Pointer(m.name))
 		}
-		l.places[t.i] = place
+		l.places[i] = place
 	}
 }
 
-// placeElements sets the places of targets in the array. The cursor moves over the array, unless
-// no more places are wanted.
-func (l *locator) placeElements(a *array, targets []target) {
+// placeElements sets the wanted places to elements of the array, as far as the elements exist.
+// The cursor moves over the array.
+func (l *locator) placeElements(a *array, wanted []int) {
+	elements := make(map[string][]int) // the wanted indexes, by the index of the element
+	for _, i := range wanted {
+		if path := rawjson.SplitPointer(l.pointers[i]); len(path) > 1 {
+			elements[path[1]] = append(elements[path[1]], i)
+		}
+	}
 	l.at.skip(a.head)
-	slices.SortFunc(targets, func(a, b target) int { return cmp.Compare(a.element, b.element) })
 	n := 0
 	for _, e := range a.elems.All() {
-		for len(targets) > 0 && targets[0].element < n {
-			targets = targets[1:]
-		}
-		if len(targets) == 0 && len(l.wanted) == 0 {
-			return
-		}
 		l.at.skip(e.before())
 		place := l.at.place()
 		place.Text = e.value()
-		for _, t := range targets {
-			if t.element > n {
-				break
-			}
-			place.Inside = ""
-			parts := strings.SplitN(l.pointers[t.i], "/", 4)
-			if len(parts) == 4 {
-				place.Inside = "/" + parts[3]
-			}
-			l.places[t.i] = place
+		for _, i := range elements[strconv.Itoa(n)] {
+			path := rawjson.SplitPointer(l.pointers[i])
+			place.Inside = rawjson.Pointer(path[2:]...)
+			l.places[i] = place
 		}
 		l.at.skip(e.value())
 		n++
