@@ -148,7 +148,7 @@ func (m *member) cut(c *parser, idMember string) bool {
 	start := c.at
 	if c.peek() == '[' {
 		m.array = &array{}
-		return c.array(m.array, idMember, c.reuseOf(m.name, idMember))
+		return c.array(m.array, idMember, c.elementsBefore(m.name, idMember))
 	}
 	ok := c.skipValue(deepest-1) && c.valid(start)
 	m.value = c.data[start:c.at]

@@ -3,8 +3,7 @@
 // nothing of files.
 //
 // A Document is immutable. Parse (parse.go, cut.go, parser.go) finds its members and the
-// elements of its arrays; ParseMember is faster if most of the text is in an earlier
-// document. Apply (edit.go) returns the next Document, which shares the memory of the
+// elements of its arrays. Apply (edit.go) returns the next Document, which shares the memory of the
 // unchanged parts.
 //
 // Inside a record, edits work on a list of items with the gaps between them (list.go):

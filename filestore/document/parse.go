@@ -25,10 +25,9 @@ func Parse(file string, data []byte, idMember func(collection string) string) (*
 // ParseMember is like Parse for a text that is the value of one member, the one called
 // only. If that is empty, the text is a database.
 //
-// It is faster if the text is an edit of the document before, which may be nil:
-// unchanged elements are not validated again. If they are most of the text, the new
-// document shares them with before and does not keep data. If before is JSON5, so is
-// the text.
+// If the text is an edit of the document before, which may be nil, and most elements
+// have not changed, the new document shares those with before and does not keep data. If
+// before is JSON5, so is the text.
 func ParseMember(
 	only, file string, data []byte, idMember func(collection string) string, before *Document,
 ) (*Document, error) {

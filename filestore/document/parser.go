@@ -17,8 +17,8 @@ import (
 // only at brackets, quotes and the text between values. Validation takes several times as
 // long, so helpers validate the elements in chunks while the parser continues.
 //
-// If the text is an edit of a known document, the parser neither scans nor
-// validates unchanged elements.
+// If the text is an edit of a known document, unchanged elements share the memory of that
+// document; see fill.
 //
 // The helpers end before the document is returned.
 type parser struct {
@@ -31,9 +31,7 @@ type parser struct {
 
 	before    *Document         // what the text is an edit of, or nil
 	oldArrays map[string]*array // its arrays by name
-	buf       []element         // for the reuse of each array
-	reused    int               // bytes of elements found unchanged
-	notFound  int               // bytes of elements looked for in vain
+	reused    atomic.Int64      // bytes of elements found unchanged
 
 	arrays  []*parsedArray
 	helpers sync.WaitGroup
@@ -44,14 +42,14 @@ type parser struct {
 type parsedArray struct {
 	*array
 	idMember string
-	was      *reuse // the elements before the edit, or nil
+	was      *ordered.Map[element] // the elements before the edit, or nil
 	chunks   []*chunk
 }
 
 // A chunk is a part of an array. A helper validates one chunk at a time.
 type chunk struct {
 	at       int       // offset of the gap before the first element
-	elements []element // the validated elements have their ids as keys, or ""
+	elements []element // once validated with their ids as keys, or ""
 }
 
 // chunkSize is the size in bytes from which a chunk is full: enough to be
@@ -171,7 +169,7 @@ func (c *parser) skipList(most int) bool {
 
 // array reads an array into a; finish sets the elements. was has the elements before the edit,
 // or is nil.
-func (c *parser) array(a *array, idMember string, was *reuse) bool {
+func (c *parser) array(a *array, idMember string, was *ordered.Map[element]) bool {
 	start := c.at
 	if !c.take('[') {
 		return false
@@ -182,7 +180,7 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 	open := &chunk{at: c.at}
 	end := c.at // of the last element
 	for first := true; ; first = false {
-		e, ok := c.element(parsed, first)
+		e, ok := c.element(first)
 		if !ok {
 			return false
 		}
@@ -194,13 +192,13 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 		if end-open.at >= c.chunkSize {
 			full := open
 			parsed.chunks = append(parsed.chunks, full)
-			c.helpers.Go(func() { c.check(full, idMember) })
+			c.helpers.Go(func() { c.check(full, parsed) })
 			open = &chunk{at: end, elements: make([]element, 0, len(full.elements)+len(full.elements)/8)}
 		}
 	}
 	if len(open.elements) > 0 {
 		parsed.chunks = append(parsed.chunks, open)
-		c.check(open, idMember)
+		c.check(open, parsed)
 	}
 	a.tail = c.data[end : c.at-1]
 	a.foot = c.data[c.at-1 : c.at]
@@ -209,13 +207,8 @@ func (c *parser) array(a *array, idMember string, was *reuse) bool {
 
 // element reads the next element of an array, or the closing bracket, for which it returns an
 // element without a text. It reports false if the text is not valid.
-func (c *parser) element(a *parsedArray, first bool) (e element, ok bool) {
+func (c *parser) element(first bool) (e element, ok bool) {
 	start := c.at
-	if e, ok := a.was.next(c.plain[start:], !first); ok {
-		c.at += len(e.text)
-		c.reused += len(e.text)
-		return e, true
-	}
 	c.space()
 	if c.take(']') {
 		return e, true
@@ -231,36 +224,65 @@ func (c *parser) element(a *parsedArray, first bool) (e element, ok bool) {
 	if !c.skipValue(deepest-2) || c.bad.Load() {
 		return e, false
 	}
-	e = element{text: c.data[start:c.at], gap: uint32(gap), compact: !c.spaced}
-	if a.was != nil {
-		e.key = a.was.missed(c.plain[start+gap:c.at], a.idMember)
-		c.notFound += len(e.text)
-		if c.mostlyNew() {
-			a.was = nil
-		}
-	}
-	return e, true
+	return element{text: c.data[start:c.at], gap: uint32(gap), compact: !c.spaced}, true
 }
 
-// check validates the elements of a chunk and finds their ids.
-func (c *parser) check(s *chunk, idMember string) {
+// check validates the elements of a chunk and finds their ids. An element that has not changed
+// gets the text from before the edit, which is valid.
+func (c *parser) check(s *chunk, a *parsedArray) {
 	if c.bad.Load() {
 		return
 	}
 	at := s.at
+	place := 0 // of the next element before the edit
 	for i := range s.elements {
 		e := &s.elements[i]
-		v := c.value(c.plain[at+int(e.gap) : at+len(e.text)])
+		v := c.plain[at+int(e.gap) : at+len(e.text)]
 		at += len(e.text)
-		if e.key != "" {
-			continue // validated before
+		if c.reuse(a, e, place) {
+			place++
+			continue
 		}
-		if !v.IsValid() {
+		id, ok := c.id(v, a.idMember)
+		if !ok {
 			c.bad.Store(true)
 			return
 		}
-		e.key, _ = storage.ID(v, idMember)
+		e.key = id
+		if a.was == nil {
+			continue
+		}
+		if slot, ok := a.was.Slot(id); ok {
+			c.reuse(a, e, slot)
+			place = slot + 1
+		}
 	}
+}
+
+// id returns the id of an element, or "". It reports false if the element is not valid.
+func (c *parser) id(element []byte, idMember string) (id string, ok bool) {
+	v := c.value(element)
+	if !v.IsValid() {
+		return "", false
+	}
+	id, _ = storage.ID(v, idMember)
+	return id, true
+}
+
+// reuse replaces e by the element that the array had at a place before the edit, if both have
+// the same text, and reports whether it did.
+func (c *parser) reuse(a *parsedArray, e *element, place int) bool {
+	if a.was == nil {
+		return false
+	}
+	old, ok := a.was.At(place)
+	if !ok || storage.IsPositionKey(old.key) || !bytes.Equal(old.text, e.text) {
+		return false
+	}
+	e.key = old.key
+	e.text = old.text
+	c.reused.Add(int64(len(e.text)))
+	return true
 }
 
 // finish fills the arrays. It reports false if an element is invalid.
@@ -309,14 +331,6 @@ func (c *parser) fill(a *parsedArray) {
 	})
 }
 
-// A reuse walks over an array's elements before an edit, alongside the new text.
-type reuse struct {
-	elems *ordered.Map[element]
-	ahead []element // the next elements
-	place int       // of the element after those
-	buf   []element // memory of ahead
-}
-
 // editOf sets the document that the text is an edit of, or nil.
 func (c *parser) editOf(before *Document) {
 	if before == nil || !before.strict {
@@ -324,7 +338,6 @@ func (c *parser) editOf(before *Document) {
 	}
 	c.before = before
 	c.oldArrays = make(map[string]*array, len(before.members))
-	c.buf = make([]element, 0, 32)
 	for _, m := range before.members {
 		if m.array != nil {
 			c.oldArrays[m.name] = m.array
@@ -332,92 +345,19 @@ func (c *parser) editOf(before *Document) {
 	}
 }
 
-// reuseOf returns the elements before the edit of the array called name, or nil
-// if they cannot be reused.
-func (c *parser) reuseOf(name, idMember string) *reuse {
+// elementsBefore returns the elements before the edit of the array called name, or nil if they
+// cannot be reused.
+func (c *parser) elementsBefore(name, idMember string) *ordered.Map[element] {
 	was := c.oldArrays[name]
-	if was == nil || was.elems.Len() == 0 || c.before.idMember(name) != idMember {
+	if was == nil || c.before.idMember(name) != idMember {
 		return nil
 	}
-	return &reuse{elems: was.elems, buf: c.buf}
-}
-
-// next returns the next element if text begins with it. after reports whether
-// text follows an element, not the bracket. The key is the element's id, or ""
-// if it may have none.
-func (f *reuse) next(text []byte, after bool) (e element, ok bool) {
-	if f == nil {
-		return e, false
-	}
-	if len(f.ahead) == 0 {
-		f.lookAhead()
-	}
-	if len(f.ahead) == 0 {
-		return e, false
-	}
-	e = f.ahead[0]
-	hasComma := bytes.IndexByte(e.before(), ',') >= 0
-	if !bytes.HasPrefix(text, e.text) || hasComma != after || continues(e.text, text[len(e.text):]) {
-		return e, false
-	}
-	f.ahead = f.ahead[1:]
-	if storage.IsPositionKey(e.key) {
-		e.key = ""
-	}
-	return e, true
-}
-
-// continues reports whether the number or word that before ends with continues
-// in after.
-func continues(before, after []byte) bool {
-	switch before[len(before)-1] {
-	case '}', ']', '"':
-		return false
-	}
-	return len(after) == 0 || bytes.IndexByte([]byte(" \t\r\n,]"), after[0]) < 0
-}
-
-// lookAhead reads some elements ahead.
-func (f *reuse) lookAhead() {
-	f.ahead = f.buf
-	for place, e := range f.elems.From(f.place) {
-		f.ahead = append(f.ahead, e)
-		f.place = place + 1
-		if len(f.ahead) == cap(f.buf) {
-			return
-		}
-	}
-}
-
-// missed records that the text has value instead of the next element. If value has the
-// id of an old element, the elements after the old element are expected next; otherwise
-// value is an insertion. missed validates value and returns the id, or "".
-func (f *reuse) missed(value jsontext.Value, idMember string) (id string) {
-	if !value.IsValid() {
-		return ""
-	}
-	id, ok := storage.ID(value, idMember)
-	if !ok {
-		if len(f.ahead) > 0 {
-			f.ahead = f.ahead[1:]
-		}
-		return ""
-	}
-	if place, ok := f.elems.Slot(id); ok {
-		f.ahead = nil
-		f.place = place + 1
-	}
-	return id
-}
-
-// mostlyNew reports whether looking for old elements costs more than it saves:
-// values that are not found are validated here, not by the helpers.
-func (c *parser) mostlyNew() bool {
-	return c.notFound > 4<<10+len(c.plain)/16+c.reused/4
+	return was.elems
 }
 
 // mostlyReused reports whether reused elements are most of the text, and most of the memory that
 // the elements would keep alive. The new document then shares the old text, otherwise the new text.
 func (c *parser) mostlyReused() bool {
-	return c.reused > 0 && int64(c.reused) > max(int64(len(c.data)), c.before.most)/2
+	reused := c.reused.Load()
+	return reused > 0 && reused > max(int64(len(c.data)), c.before.most)/2
 }
