@@ -16,15 +16,13 @@ func (s style) merge(old, v []byte, ex examples) []byte {
 	if bytes.Equal(old, v) {
 		return old
 	}
-	if s.idMember == "" { // elements may change in their places
-		if text := s.withScalars(old, v); text != nil {
-			return text // as after most PATCHes
-		}
-	}
 	if s.level > deepLevel {
 		return s.lay(v, ex)
 	}
 	o := cutList(old)
+	if o.open == 0 && rawjson.SameUnescaped(plain(old), v) {
+		return old
+	}
 	n := cutList(v)
 	if o.open == 0 || o.open != n.open {
 		s.flat = s.flat || (o.open == '{' || o.nests()) && len(o.items) > 0 && o.oneLine()

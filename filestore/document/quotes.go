@@ -70,14 +70,6 @@ func (s style) spell(v []byte, ex examples) []byte {
 	return requote(v, s.quote)
 }
 
-// spellLike returns a scalar of JSON in the quotes of the scalar old, which it replaces in a value.
-func (s style) spellLike(value, old, v []byte) []byte {
-	if s.json5 {
-		s = s.quotedLike(cutList(value))
-	}
-	return s.spell(v, func() [][]byte { return [][]byte{old} })
-}
-
 // quoteName returns the name in a JSON string as names are in the file.
 func (s style) quoteName(quoted []byte) []byte {
 	if !s.json5 {

@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"pickup/internal/rawjson"
 )
@@ -24,35 +23,6 @@ func sameValue(a, b []byte) bool {
 func isName(b []byte, i int) bool {
 	i = rawjson.SkipGap(b, i)
 	return i < len(b) && b[i] == ':'
-}
-
-// withScalars returns the text a with the scalars of the value b, or nil if their
-// lists or the names of members differ. Equal scalars keep their spelling.
-func (s style) withScalars(a, b []byte) []byte {
-	out := make([]byte, 0, len(a)+32)
-	from := 0 // the part of a that is not in out yet
-	same := tokenwise(a, b, func(i, iEnd, j, jEnd int) bool {
-		if isMark(a[i]) || isMark(b[j]) {
-			return false
-		}
-		if isName(a, iEnd) {
-			return bytes.Equal(nameOf(a[i:iEnd]), nameOf(b[j:jEnd]))
-		}
-		if !rawjson.SameUnescaped(plain(a[i:iEnd]), b[j:jEnd]) {
-			out = append(out, a[from:i]...)
-			out = append(out, s.spellLike(a, a[i:iEnd], b[j:jEnd])...)
-			from = iEnd
-		}
-		return true
-	})
-	if !same {
-		return nil
-	}
-	return append(out, a[from:]...)
-}
-
-func isMark(c byte) bool {
-	return strings.IndexByte("{}[]:", c) >= 0
 }
 
 // tokenwise compares two values token by token, and calls differ for tokens a[i:iEnd] and
