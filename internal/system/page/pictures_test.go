@@ -194,7 +194,7 @@ func screens(p *pageTest) []screen {
 			p.clickText("/schedules/5")
 			p.clickText("Edit and send")
 			p.until(`document.querySelector(".answers section")`)
-			p.fill("#sent-body", `{"status": "Rescheduled"}`)
+			p.fillJSON("#sent-body", `{"status": "Rescheduled"}`)
 			p.click(".sender [type=submit]")
 			p.until(`document.querySelectorAll(".answers section").length === 2 && document.querySelectorAll("table.log tbody tr").length === 5`)
 			p.run(`document.activeElement.blur()`)

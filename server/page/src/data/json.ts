@@ -76,6 +76,16 @@ function faultIn(text: string): NotJSON {
   }
 }
 
+/** Returns why a text is not JSON, or "". A text of spaces is not faulty. */
+export function jsonFault(text: string): string {
+  try {
+    if (text.trim()) parse(text);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 export function parse(text: string): Json {
   try {
     return parseExactly(text);

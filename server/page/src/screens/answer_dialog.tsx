@@ -1,7 +1,7 @@
 // Asks which answer requests get in place of their own.
 import { useEffect, useState } from "preact/hooks";
-import { messageOf, readText } from "../data/api.ts";
-import { layOut, parse } from "../data/json.ts";
+import { readText } from "../data/api.ts";
+import { jsonFault, layOut, parse } from "../data/json.ts";
 import type { Rule } from "../data/simulation.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
 import { JSONInput } from "../record/json_input.tsx";
@@ -28,10 +28,10 @@ function AnswerDialog({ title, help, verb, code: first, body: known = "", path, 
     [body, setBody] = useState(layOut(known)),
     [error, setError] = useState<unknown>(null);
   useEffect(() => {
-    const show = (text: string) => setBody((now) => (now === layOut(known) ? layOut(text) : now)); // unless it is edited
+    const show = (text: string) => setBody((now) => (now === layOut(known) ? layOut(text) : now)); // not if edited
     if (path) readText(path).then(show, () => {});
   }, []);
-  const fault = faultOf(body);
+  const fault = jsonFault(body);
   const submit = async () => {
     if (fault) return;
     const isShort = body.trim() === "" && Number(code) >= 400; // a problem document is made
@@ -96,14 +96,4 @@ function AnswerDialog({ title, help, verb, code: first, body: known = "", path, 
       </form>
     </Dialog>
   );
-}
-
-/** Returns why a text is not JSON, or "". */
-function faultOf(body: string): string {
-  try {
-    if (body.trim()) parse(body);
-    return "";
-  } catch (error) {
-    return messageOf(error);
-  }
 }

@@ -1,22 +1,24 @@
 // A request that is edited and sent, with the answer next to the former one.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { messageOf, pathOf } from "../data/api.ts";
-import { collections, isReadOnly, objects, status } from "../data/catalog.ts";
-import { layOut, parse } from "../data/json.ts";
+import { messageOf, problemOf, Unreachable, type Problem } from "../data/api.ts";
+import { isReadOnly, status } from "../data/catalog.ts";
+import { jsonFault, layOut } from "../data/json.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
+import { JSONInput } from "../record/json_input.tsx";
 import { Button, Copy } from "../ui.tsx";
+import { AnswerView, Pairs, type AnswerParts } from "./answer_view.tsx";
+import { headerFault, HeaderRows, type Header } from "./header_rows.tsx";
+import { pathFault, PathInput } from "./path_input.tsx";
 import { StatusCode } from "./status_code.tsx";
 
-export interface Sent {
+export interface Sent extends AnswerParts {
   status: number;
   ms: number;
-  headers: [name: string, value: string][];
-  body: string;
+  headers: Header[];
 }
 
 const methods = ["GET", "HEAD", "OPTIONS", "QUERY", "POST", "PUT", "PATCH", "DELETE"];
 const safeMethods = 4; // the first ones
-const shown = 200_000; // characters of an answer
 
 interface RequestEditorProps {
   request: RequestText;
@@ -30,34 +32,42 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
     [headers, setHeaders] = useState(() => headersFor(request)),
     [body, setBody] = useState(layOut(request.body ?? ""));
   const [answers, setAnswers] = useState<Sent[]>(former ? [former] : []),
+    [faults, setFaults] = useState<Faults>(former?.problem?.errors ?? []), // of what was sent
     [error, setError] = useState(""),
     [isWaiting, setWaiting] = useState(false);
   const hasBody = method !== "GET" && method !== "HEAD";
   const allowed = isReadOnly.value ? methods.slice(0, safeMethods) : methods;
+  const filled = headers.filter(([name, value]) => name || value);
+  const form = useRef<HTMLFormElement>(null),
+    place = useRef<HTMLInputElement>(null);
   const submit = async () => {
     if (isWaiting) return; // the button stays as it is, because it has the focus
+    if (pathFault(path) || filled.some(headerFault)) {
+      form.current?.querySelector<HTMLElement>("input[aria-invalid=true]")?.focus();
+      return;
+    }
     setWaiting(true);
     setError("");
     try {
-      const answer = await exchange(method, path, readHeaders(headers), hasBody ? body : "");
+      const answer = await exchange(method, path, filled, hasBody ? body : "");
       setAnswers((before) => [...before.slice(-1), answer]);
+      setFaults(answer.problem?.errors ?? []);
     } catch (e) {
-      setError(e instanceof TypeError ? "The server does not answer." : messageOf(e));
+      setError(messageOf(e instanceof TypeError ? new Unreachable() : e));
     } finally {
       setWaiting(false);
     }
   };
-  const place = useRef<HTMLInputElement>(null);
   useEffect(() => {
     place.current?.focus(); // the button that was pressed has gone
     if (isSent) void submit();
   }, []);
-  const text = (): RequestText => ({ method, path, headers: readHeaders(headers), ...(hasBody && body && { body }) });
-  const input = (set: (text: string) => void) => (event: { currentTarget: { value: string } }) =>
-    set(event.currentTarget.value);
+  const text = (): RequestText => ({ method, path, headers: filled, ...(hasBody && body && { body }) });
+  const wrongPath = pathFault(path) || faults.flatMap((fault) => (fault.parameter ? [fault.detail] : [])).join(" ");
   return (
     <>
       <form
+        ref={form}
         class="sender"
         aria-label="Request"
         onKeyDown={(event) => {
@@ -69,58 +79,40 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
         }}
       >
         <div class="row-of">
-          <select aria-label="Method" value={method} onChange={input(setMethod)}>
+          <select aria-label="Method" value={method} onChange={(event) => setMethod(event.currentTarget.value)}>
             {[...new Set([...allowed, method])].map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
-          <input
-            ref={place}
-            class="code"
-            aria-label="Path"
-            autocomplete="off"
-            list="sender-paths"
-            spellcheck={false}
+          <PathInput
+            input={place}
             value={path}
-            onInput={input(setPath)}
+            fault={wrongPath}
+            onInput={(now) => {
+              setPath(now);
+              setFaults(faults.filter((fault) => !fault.parameter));
+            }}
           />
-          <datalist id="sender-paths">
-            {[...collections.value, ...objects.value].map(({ name }) => (
-              <option key={name} value={pathOf(name)} />
-            ))}
-          </datalist>
           <Button kind="primary" type="submit" icon="play" aria-disabled={isWaiting}>
             Send
           </Button>
         </div>
-        <label for="sent-headers">Headers</label>
-        <textarea
-          id="sent-headers"
-          class="code"
-          rows={Math.min(6, headers.split("\n").length + 1)}
-          spellcheck={false}
-          placeholder="Prefer: return=minimal"
-          value={headers}
-          onInput={input(setHeaders)}
-        />
+        <p class="error" id="path-wrong">
+          {wrongPath}
+        </p>
+        <HeaderRows headers={headers} onChange={setHeaders} />
         {hasBody && (
-          <>
-            <label for="sent-body">Body</label>
-            <textarea
-              id="sent-body"
-              class="code"
-              rows={Math.min(16, Math.max(4, body.split("\n").length + 1))}
-              spellcheck={false}
-              value={body}
-              aria-describedby="sent-wrong"
-              onInput={input(setBody)}
-            />
-            <p class="error" id="sent-wrong">
-              {faultOf(body, headers)}
-            </p>
-          </>
+          <BodyInput
+            body={body}
+            type={typeOf(filled)}
+            faults={faults}
+            onInput={(now) => {
+              setBody(now);
+              setFaults(faults.filter((fault) => fault.parameter));
+            }}
+          />
         )}
-        <div class="row-of">
+        <div class="row-of wrap">
           {languages
             .filter(({ name }) => name !== "URL")
             .map((language) => (
@@ -148,73 +140,95 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
   );
 }
 
+type Faults = NonNullable<Problem["errors"]>;
+
+interface BodyInputProps {
+  body: string;
+  type: string;
+  faults: Faults; // of the body that was sent
+  onInput: (body: string) => void;
+}
+
+/** The body: JSON has the editor with faults where they are. */
+function BodyInput({ body, type, faults, onInput }: BodyInputProps) {
+  const isJSON = type.includes("json");
+  const own = faults.flatMap(({ pointer, detail }) => (pointer === undefined ? [] : [{ pointer, detail }]));
+  const wrong = [isJSON ? jsonFault(body) : "", ...own.map(({ pointer, detail }) => `${pointer} ${detail}`)];
+  const text = wrong.filter(Boolean);
+  return (
+    <>
+      <label for="sent-body">Body</label>
+      {isJSON ? (
+        <JSONInput
+          id="sent-body"
+          label="Body"
+          value={body}
+          faults={own}
+          isInvalid={text.length > 0}
+          onInput={onInput}
+        />
+      ) : (
+        <textarea
+          id="sent-body"
+          class="code"
+          rows={Math.min(16, Math.max(4, body.split("\n").length + 1))}
+          spellcheck={false}
+          value={body}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+      {text.map((line) => (
+        <p key={line} class="error">
+          {line}
+        </p>
+      ))}
+    </>
+  );
+}
+
 function AnswerBox({ answer, title }: { answer: Sent; title: string }) {
-  const { headers, body } = answer;
+  const { status: code, ms, headers, problem, body } = answer;
   return (
     <section aria-label={title}>
       <h3>
-        {title} <StatusCode status={answer.status} /> <span class="dim">{answer.ms.toFixed(1)} ms</span>
+        {title} <StatusCode status={code} /> <span class="dim">{ms.toFixed(1)} ms</span>
       </h3>
       {headers.length > 0 && (
         <details>
           <summary>{headers.length} headers</summary>
-          <pre class="code" tabIndex={0}>
-            {headers.map(([name, value]) => name + ": " + value).join("\n")}
-          </pre>
+          <Pairs list={headers} />
         </details>
       )}
-      <pre class="code" tabIndex={0}>
-        {body === "" ? "no body" : layOut(body).slice(0, shown)}
-      </pre>
+      <AnswerView {...answer} title="Body" />
+      {!problem && !body && <p class="dim">no body</p>}
     </section>
   );
 }
 
-/** Returns the headers that a request had, as far as they are known, one a line. */
-function headersFor({ path, body, type, session }: RequestText): string {
-  const lines = [];
-  if (type || body) lines.push("Content-Type: " + (type ?? "application/json"));
-  if (session && !path.startsWith("/_/s/")) lines.push("Pickup-Session: " + session);
-  return lines.join("\n");
+/** Returns the headers that a request had, as far as they are known. */
+function headersFor({ path, body, type, session }: RequestText): Header[] {
+  const list: Header[] = [];
+  if (type || body) list.push(["Content-Type", type ?? "application/json"]);
+  if (session && !path.startsWith("/_/s/")) list.push(["Pickup-Session", session]);
+  return list;
 }
 
-function readHeaders(text: string): [name: string, value: string][] {
-  return text.split("\n").flatMap((line): [string, string][] => {
-    const at = line.indexOf(":");
-    if (line.trim() === "") return [];
-    return [[(at < 0 ? line : line.slice(0, at)).trim(), at < 0 ? "" : line.slice(at + 1).trim()]];
-  });
-}
-
-/** Returns why a body is not the JSON that its headers say, or "". */
-function faultOf(body: string, headers: string): string {
-  const type = readHeaders(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "application/json";
-  if (body.trim() === "" || !type.includes("json")) return "";
-  try {
-    parse(body);
-    return "";
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
-/** Throws if a header cannot be sent. */
-function checkHeader([name, value]: [name: string, value: string]): void {
-  try {
-    new Headers([[name, value]]);
-  } catch {
-    throw new Error(`“${name}: ${value}” is no header. A header is a name without spaces, a colon and a value.`);
-  }
-}
+const typeOf = (headers: Header[]): string =>
+  headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "application/json";
 
 /** Sends a request as a front end does: it is simulated and listed as the others are. */
-async function exchange(method: string, path: string, headers: [string, string][], body: string): Promise<Sent> {
-  if (!path.startsWith("/")) throw new Error("The path begins with /, as in /schedules?status=Canceled.");
+async function exchange(method: string, path: string, headers: Header[], body: string): Promise<Sent> {
   if (body !== "" && !headers.some(([name]) => name.toLowerCase() === "content-type"))
     headers = [...headers, ["Content-Type", "application/json"]];
-  for (const header of headers) checkHeader(header);
   const start = performance.now();
   const response = await fetch(location.origin + path, { method, headers, body: body || null, cache: "no-store" });
   const text = await response.text();
-  return { status: response.status, ms: performance.now() - start, headers: [...response.headers], body: text };
+  const isProblem = response.headers.get("Content-Type")?.startsWith("application/problem+json") === true;
+  return {
+    status: response.status,
+    ms: performance.now() - start,
+    headers: [...response.headers],
+    simulated: response.headers.get("Pickup-Simulated") ?? undefined,
+    ...(isProblem ? { problem: problemOf(response, text) } : { body: text }),
+  };
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { pathOf, prefix, read, session, type Schemas } from "../data/api.ts";
 import { collections, hasCollection, hasObject, isReadOnly, objects, status, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
-import { isJSON, layOut } from "../data/json.ts";
+import { isJSON } from "../data/json.ts";
 import type { LoggedRequest } from "../data/live.ts";
 import { PanelEdge } from "../panel_edge.tsx";
 import { go } from "../route.ts";
@@ -11,8 +11,9 @@ import { RequestEditor } from "./request_editor.tsx";
 import { StatusCode } from "./status_code.tsx";
 import { addRuleFirst, canSimulate, patternOf } from "../data/simulation.ts";
 import { showAnswer } from "./answer_dialog.tsx";
+import { AnswerView, Body, Pairs } from "./answer_view.tsx";
 import { languages, type RequestText } from "../data/snippets.ts";
-import { Skeleton, Button, Copy, ErrorBox, placeOf } from "../ui.tsx";
+import { Skeleton, Button, Copy, ErrorBox } from "../ui.tsx";
 
 type Bodies = Schemas["RequestBodies"];
 
@@ -131,53 +132,26 @@ function Details({ request }: { request: Bodies }) {
   };
   const [sending, setSending] = useState<"" | "edit" | "now">("");
   if (sending !== "") {
-    const { status: code, ms } = request,
-      body = request.answer ?? (request.problem ? JSON.stringify(request.problem) : "");
-    return <RequestEditor request={text} former={{ status: code, ms, headers: [], body }} isSent={sending === "now"} />;
+    const { status, ms, simulated, problem, answer } = request,
+      former = { status, ms, headers: [], simulated, problem, body: answer };
+    return <RequestEditor request={text} former={former} isSent={sending === "now"} />;
   }
-  const { problem } = request;
   return (
     <>
       <Actions request={request} text={text} onSend={(isSent) => setSending(isSent ? "now" : "edit")} />
-      {request.simulated && (
-        <p class="note">
-          <Icon name="flask" size={14} />
-          Simulated: {request.simulated}
-        </p>
-      )}
-      {problem && (
-        <div class="wrong">
-          <Icon name="alert" size={18} />
-          <div>
-            <strong>{problem.title}</strong>
-            <p>{problem.detail}</p>
-            <ul>
-              {problem.errors?.map((fault, i) => (
-                <li key={i}>
-                  <span class="code">{placeOf(fault)}</span> {fault.detail}
-                </li>
-              ))}
-            </ul>
-          </div>
-        </div>
-      )}
       {request.query && (
         <>
           <h3>Query</h3>
-          <dl class="pairs">
-            {[...new URLSearchParams(request.query)].map(([name, value], i) => (
-              <div key={i}>
-                <dt class="code">{name}</dt>
-                <dd class="code">{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Pairs list={new URLSearchParams(request.query)} />
         </>
       )}
       {request.body && <Body title="Sent" note={request.type ?? ""} text={request.body} />}
-      {request.answer && (
-        <Body title="Answered" note={request.truncated ? "the first 16 KiB" : ""} text={request.answer} />
-      )}
+      <AnswerView
+        simulated={request.simulated}
+        problem={request.problem}
+        body={request.answer}
+        note={request.truncated ? "the first 16 KiB" : ""}
+      />
       <h3>From</h3>
       <p class="dim">
         {request.origin || "no page"} · {request.agent} · <span class="code">{request.request}</span>
@@ -270,19 +244,6 @@ function Actions({ request, text, onSend }: ActionsProps) {
         ))}
       </div>
       {why !== "" && <p class="dim">{why}</p>}
-    </>
-  );
-}
-
-function Body({ title, note, text }: { title: string; note: string; text: string }) {
-  return (
-    <>
-      <h3>
-        {title} <span class="dim">{note}</span>
-      </h3>
-      <pre class="code" tabIndex={0}>
-        {layOut(text)}
-      </pre>
     </>
   );
 }
