@@ -140,7 +140,7 @@ setup: packages
 	@for d in $(CLIENTS); do (cd $$d && { [ node_modules -nt package-lock.json ] || { npm ci --ignore-scripts --no-audit --no-fund && touch node_modules; }; }) || exit 1; done
 
 # npm packages: clients of json-server, tools that read OpenAPI documents, examples.
-CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine examples/playwright examples/vite examples/vitest examples/agents server/page
+CLIENTS := server/testdata/clients-json-server server/testdata/clients/openapi examples/react-admin examples/refine examples/playwright examples/vite examples/vitest examples/react examples/agents server/page
 
 packages:
 	@PATH="$$PATH:/usr/sbin:/sbin"; missing=$$(for t in $(TOOLS); do command -v $${t%%:*} >/dev/null || [ -e $${t%%:*} ] || echo $${t##*:}; done); \

@@ -1,12 +1,11 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const command = fileURLToPath(new URL("bin/pickup.js", import.meta.url));
-
 // serve starts pickup and returns when it serves: its address without the prefix, its
 // end, and what stops it. It stops with this process, however this process ends, because
 // the command stops when the channel to its parent closes. log gets later lines.
 export async function serve(args, { cwd, log = () => {} } = {}) {
+  const command = fileURLToPath(new URL("bin/pickup.js", import.meta.url)); // not in tests with a DOM, whose URL differs
   const options = ["--no-auth", "--log-format", "short", ...args];
   const child = fork(command, ["serve", ...options], { cwd, silent: true, execArgv: [] });
   const ended = new Promise((resolve) => child.once("exit", resolve));

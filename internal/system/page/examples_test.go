@@ -355,15 +355,34 @@ func (v *vite) end(n int, signal syscall.Signal) {
 	}
 }
 
-// TestVitestExample runs the tests of examples/vitest, which start a server of their own.
+// TestVitestExample runs the tests of examples/vitest and examples/react, which start servers of
+// their own.
 func TestVitestExample(t *testing.T) {
-	t.Parallel()
-	run := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run")
-	run.Dir = "../../../examples/vitest"
-	run.Env = append(os.Environ(), "NO_COLOR=1")
-	out, err := run.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "6 passed") {
-		t.Errorf("%v (make setup installs Vitest)\n%s", err, out)
+	for example, passed := range map[string]string{"vitest": "6 passed", "react": "4 passed"} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			run := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run")
+			run.Dir = "../../../examples/" + example
+			run.Env = append(os.Environ(), "NO_COLOR=1")
+			out, err := run.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), passed) {
+				t.Errorf("%v (make setup installs Vitest)\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestFrontendPage checks that the code of docs/frontend.md is that of examples/react.
+func TestFrontendPage(t *testing.T) {
+	text := strings.ReplaceAll(servertest.Manual(t, "docs/frontend.md"), "@OWNER/pickup/", "pickup/")
+	blocks := regexp.MustCompile("(?s)```js\n(// ([\\w./]+).*?)```").FindAllStringSubmatch(text, -1)
+	if len(blocks) != 6 {
+		t.Errorf("docs/frontend.md has %d files", len(blocks))
+	}
+	for _, b := range blocks {
+		if string(servertest.Read(t, "../../../examples/react/"+b[2])) != b[1] {
+			t.Errorf("docs/frontend.md shows another %s", b[2])
+		}
 	}
 }
 
