@@ -372,6 +372,15 @@ func TestVitestExample(t *testing.T) {
 	}
 }
 
+// TestNodeTest uses the sessions of the npm package in node:test.
+func TestNodeTest(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "node", "--test", "testdata/session.test.mjs").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "pass 3") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestFrontendPage checks that the code of docs/frontend.md is that of examples/react.
 func TestFrontendPage(t *testing.T) {
 	text := strings.ReplaceAll(servertest.Manual(t, "docs/frontend.md"), "@OWNER/pickup/", "pickup/")
