@@ -1,9 +1,7 @@
 import { test as base, expect } from "@playwright/test";
 import { session } from "pickup/test";
 
-// test gives each test a database of its own, a session of pickup: every request
-// of the page and of the request fixture names it. session.changes returns what
-// the test has changed.
+// Each test has a database of its own, for its page and its request fixture.
 export const test = base.extend({
   session: async ({ baseURL }, use) => {
     const db = await session({ url: baseURL });
