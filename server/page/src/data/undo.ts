@@ -72,8 +72,17 @@ export function toastUndo(text: string, revision: string, onDone?: () => void, s
   keepMade();
 }
 
+let latest = Promise.resolve();
+
+/** Runs an undo or a redo after those before it, which may be about the same record. */
+function inTurn(run: () => Promise<void>): Promise<void> {
+  return (latest = latest.then(run));
+}
+
 /** Makes the change again that this tab has undone last. */
-export async function redoLast(): Promise<void> {
+export const redoLast = (): Promise<void> => inTurn(redo);
+
+async function redo(): Promise<void> {
   const last = undone.pop();
   if (!last) {
     toast("Nothing to redo in this tab");
@@ -95,7 +104,9 @@ export function forgetSession(name: string): void {
 }
 
 /** Undoes the last change that this tab has made. */
-export async function undoLast(): Promise<void> {
+export const undoLast = (): Promise<void> => inTurn(undoNewest);
+
+async function undoNewest(): Promise<void> {
   const revision = [...made.keys()].at(-1);
   if (!revision) {
     toast("Nothing to undo in this tab");

@@ -1,7 +1,7 @@
 // What is done to a block of cells: copied, pasted into, filled and cleared. Each
 // change is one transaction.
 import { messageOf } from "../data/api.ts";
-import { canWrite, idOf, readRecords } from "../data/catalog.ts";
+import { canWrite, idOf, isReadOnly, readRecords, whyLocked } from "../data/catalog.ts";
 import { isEqual, isObject, memberOf, parse, stringify, type Json, type Obj } from "../data/json.ts";
 import { readTable, writeTable } from "../data/tables.ts";
 import { announce, toast, toastError } from "../messages.tsx";
@@ -80,7 +80,7 @@ export async function pasteBlock(block: Block, text: string): Promise<void> {
       if (answer === "leave") added = [];
     }
     await write(block, [...list.slice(0, there), ...added], there);
-    if (list.every((row) => [...row.keys()].every((name) => !canWrite(shape, fieldOf(shape, name))))) {
+    if (!isReadOnly.value && list.every((row) => [...row.keys()].every((name) => !canWrite(shape, fieldOf(shape, name))))) {
       toast("These fields cannot be changed.", { bad: true });
     }
   } catch (error) {
@@ -193,6 +193,7 @@ async function write({ rows, shape, range }: Block, list: NewRow[], there = list
     }
     if (values.size > 0 || faults.at(-1)?.change === change) changes.push(change);
   }
+  if (isReadOnly.value) return void toast(whyLocked.value);
   if (changes.length === 0) return void announce("Nothing to change");
   await submit(shape, changes, faults);
 }

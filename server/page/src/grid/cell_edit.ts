@@ -2,7 +2,7 @@
 // record is unchanged. The edit belongs to a record, wherever its row moves.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, get, messageOf, pathOf, Refused, Unreachable, type Answer } from "../data/api.ts";
-import { canWrite, idOf, whyOff } from "../data/catalog.ts";
+import { canWrite, idOf, isReadOnly, whyLocked, whyOff } from "../data/catalog.ts";
 import { isEqual, memberOf, stringify, type Json, type Obj } from "../data/json.ts";
 import { bundle } from "../lazy.tsx";
 import { onChange, onReset } from "../data/live.ts";
@@ -155,6 +155,7 @@ export function useCellEdit(
   ) => {
     const record = rows.at(row),
       field = columns[column];
+    if (isReadOnly.value) return void toast(whyLocked.value);
     if (!record || !field || !canWrite(shape, field)) return;
     if (whyOff.value) return void toast(whyOff.value, { bad: true });
     const id = idOf(shape.name, record),
