@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/storage"
 	"pickup/server/internal/httpx"
@@ -305,53 +304,12 @@ func checkMedia(r *http.Request) error {
 	return refuse("The body must be application/json, not " + httpx.Clip(media) + ".")
 }
 
-// A faultList collects the faults of the objects of a body. The status for violated rules takes
-// precedence over the status for taken unique values.
-type faultList struct{ database.FaultError }
-
-// add adds the faults in err, of the i-th object, with pointers into the body. It returns any
-// other error.
-func (l *faultList) add(b *body, i int, err error) error {
-	faults, ok := errors.AsType[*database.FaultError](err)
-	if !ok {
-		return err
-	}
-	if l.Kind == nil || faults.Kind != database.ErrExists {
-		l.Kind = faults.Kind
-	}
-	for _, f := range faults.Faults {
-		f.Pointer = b.pointer(i, f.Pointer)
-		l.Faults = append(l.Faults, f)
-	}
-	return nil
-}
-
-func (l *faultList) err() error {
-	if l.Kind == nil {
-		return nil
-	}
-	return &l.FaultError
-}
-
-// rebaseFaults returns err with pointers into a body of one object. ErrShape can only be about the
-// id, because the body is an object.
-func (b *body) rebaseFaults(err error, idMember string) error {
-	if errors.Is(err, storage.ErrShape) {
-		return problem.BadRequestAt(b.pointer(0, rawjson.Pointer(idMember)), problem.Reason(err, storage.ErrShape))
-	}
-	var l faultList
-	if err := l.add(b, 0, err); err != nil {
-		return err
-	}
-	return l.err()
-}
-
-// pointer converts p, a pointer into the i-th object, to a pointer into the body.
-func (b *body) pointer(i int, p string) string {
+// pointer returns the pointer to the i-th object in the body.
+func (b *body) pointer(i int) string {
 	if b.array {
-		return fmt.Sprintf("%s/%d%s", b.within, i, p)
+		return fmt.Sprintf("%s/%d", b.within, i)
 	}
-	return b.within + p
+	return b.within
 }
 
 const maxPeeked = 1 << 20 // maximum size of a body for stubs, in bytes

@@ -45,9 +45,9 @@ type holds struct {
 	arrived chan struct{} // closed when the next request arrives; nil if nobody waits
 }
 
-// release releases the requests of a session held under a name, and returns the number of these
-// requests. With answers, release leaves out the requests for which answers has no effect. If it releases nothing, release also returns a channel. The channel is closed when the
-// next request is held.
+// release releases the requests of a session held under a name, and returns their number. With answers,
+// release leaves out requests for which answers has no effect. If release releases nothing, it returns
+// a channel that is closed when the next request is held.
 func (l *holds) release(session, name string, answers *simulate.Stubs, dice simulate.Dice) (released int, arrived <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,9 +23,8 @@ const (
 	preflightAge  = "600" // seconds
 )
 
-// crossOrigin lets pages of the allowed origins use the service, and refuses writes
-// from other pages, with which browsers would send remembered credentials. It
-// does not affect clients other than browsers.
+// crossOrigin lets pages of the allowed origins use the service. It refuses writes from other pages,
+// because browsers would add remembered credentials. It does not affect other clients than browsers.
 func (s *server) crossOrigin(c *gin.Context) {
 	h := c.Writer.Header()
 	h["Vary"] = varyOrigin
@@ -61,15 +60,15 @@ func (s *server) crossOrigin(c *gin.Context) {
 // protection refuses writes from pages of other origins, by Sec-Fetch-Site and Origin.
 var protection http.CrossOriginProtection
 
-// mayWrite reports whether the page that sends the request, if it is one, may use
-// methods that are not safe.
+// mayWrite reports whether the sender of the request may use methods that are not safe. Only a page of
+// an origin that is not allowed may not.
 func (s *server) mayWrite(r *http.Request) bool {
 	write := r.WithContext(r.Context())
 	write.Method = http.MethodPost
 	return s.trust(r.Header.Get("Origin")) > untrusted || protection.Check(write) == nil
 }
 
-// preflight answers a preflight request, which has no credentials.
+// preflight responds to a preflight request, which has no credentials.
 func (s *server) preflight(c *gin.Context, allowed bool) {
 	h := c.Writer.Header()
 	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
@@ -83,8 +82,8 @@ func (s *server) preflight(c *gin.Context, allowed bool) {
 	c.AbortWithStatus(http.StatusNoContent)
 }
 
-// allowedHeaders returns the headers that a page may send which asks for some: those
-// that have a valid name, but not the one by which the service knows its own page.
+// allowedHeaders returns the headers that a page may send, given the headers that the page asks for: all
+// with a valid name, except pageHeader, which identifies the service's own page.
 func allowedHeaders(asked []string) string {
 	if len(asked) == 0 {
 		return allowHeaders
@@ -99,7 +98,7 @@ func allowedHeaders(asked []string) string {
 	return strings.Join(names, ", ")
 }
 
-// refusedOrigin says how pages of an origin can be allowed.
+// refusedOrigin returns a clause that tells how to allow pages of an origin.
 func refusedOrigin(origin string) string {
 	if u, err := url.Parse(origin); err != nil || u.Scheme+"://"+u.Host != origin {
 		return "the origin cannot be allowed with --cors-origin"
@@ -164,8 +163,8 @@ func isCrossOrigin(r *http.Request) bool {
 	return err != nil || !strings.EqualFold(u.Host, r.Host)
 }
 
-// isElsewhere reports whether a page of another origin sends a request, whether or not
-// it may use the API.
+// isElsewhere reports whether a page of another origin sends a request, even a page that may use the
+// API.
 func isElsewhere(r *http.Request) bool {
 	return isCrossOrigin(r) || strings.HasSuffix(r.Header.Get("Sec-Fetch-Site"), "-site") // same-site or cross-site
 }
@@ -185,15 +184,15 @@ func isOwnPage(r *http.Request) bool {
 	return site == "same-origin" || site == "" && !isCrossOrigin(r)
 }
 
-// isForeign reports whether a page of a site that is not allowed sends the request.
-// It could otherwise occupy the server, even if it cannot read the answers.
+// isForeign reports whether a page of a site that is not allowed sends the request. Such a page cannot
+// read responses, but with simulations it could occupy the server.
 func (s *server) isForeign(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") == "cross-site" && s.trust(r.Header.Get("Origin")) == untrusted
 }
 
-// checkHost refuses requests for other hosts (421) if the server is on loopback
-// addresses. A page whose name resolves to 127.0.0.1 is same-origin for all other
-// checks (DNS rebinding), but its requests have its name as Host.
+// checkHost refuses requests for other hosts (421) if the server is on loopback addresses. If the name
+// of a page resolves to 127.0.0.1 (DNS rebinding), the page is same-origin for all other checks. But
+// its requests have that name as Host.
 func (s *server) checkHost(c *gin.Context) {
 	if s.Loopback && !s.isOwnHost(c.Request.Host) {
 		s.fail(c, problem.Newf(http.StatusMisdirectedRequest,
@@ -202,8 +201,8 @@ func (s *server) checkHost(c *gin.Context) {
 	}
 }
 
-// isOwnHost reports whether host, with or without a port, names this server. An
-// empty host comes from a client of HTTP/1.0, which is not a browser.
+// isOwnHost reports whether host, with or without a port, names this server. A client of HTTP/1.0
+// sends no host; it is no browser.
 func (s *server) isOwnHost(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix((&url.URL{Host: host}).Hostname(), "."))
 	if name == "" {

@@ -14,51 +14,50 @@ import (
 // methodQuery is a safe method, like GET with a body (RFC 10008).
 const methodQuery = "QUERY"
 
-// acceptQuery is the media type of its body, a condition as in _where.
+// acceptQuery is the media type of the body of a QUERY: a condition as in _where.
 const acceptQuery = "application/json"
 
 // acceptPatch is the value of Accept-Patch (RFC 5789 section 3.1).
 const acceptPatch = openapi.JSONType + ", " + openapi.MergeType + ", " + openapi.PatchType
 
-// methods are the methods that the service knows. Every path is registered for
-// all of them, so that the route, which knows what the data has there, answers
-// 404, or 405 with the right Allow header. TRACE is always 405.
+// methods are the known methods. Each path is registered for all methods, so that the route, which
+// depends on the data, responds with 404, or with 405 and the right Allow header. TRACE is always 405.
 var methods = []string{
 	http.MethodGet, http.MethodHead, methodQuery, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodOptions, http.MethodTrace,
 }
 
-// A route is a path with a handler for each of its methods; nil is 405.
+// A route is a path with a handler for each method; nil is 405.
 type route struct {
 	path                          string // a pattern of Gin
 	of                            member
 	get, post, put, patch, delete handler
 	query                         handler           // like get, with a condition in the body
-	parameters                    string            // the names of the parameters of a read, separated by spaces
-	writeParameters               map[string]string // the same of other methods
-	reads                         bool              // its POST may only read
+	parameters                    string            // names of the parameters of a read, separated by spaces
+	writeParameters               map[string]string // the same for other methods
+	reads                         bool              // POST may only read
 }
 
 type handler = func(*request) error
 
 const (
-	anyParameter = "*"                             // the handler checks them: a filter may have any name
-	ofRecord     = "_embed _expand _fields _since" // of one record or object
-	ownID        = "*Id"                           // the name by which other records refer to one of the collection
+	anyParameter = "*"                             // the handler checks the names: a filter may have any name
+	ofRecord     = "_embed _expand _fields _since" // parameters for one record or object
+	ownID        = "*Id"                           // the field by which other records refer to the collection
 	anID         = "Id id " + ownID
 )
 
-// A member is what the database has under the first name of a path.
+// A member is the kind of the top-level field that the first name of a path names.
 type member uint8
 
 const (
-	anything member = iota // of a path that does not begin with a name
-	nothing                // nothing that can be served
+	anything member = iota // the path does not start with the name of a field
+	nothing                // there is no field, or the field has no URL
 	array                  // a collection
 	object                 // a singular resource
 )
 
-// memberOf returns what the database has under a name.
+// memberOf returns the kind of the top-level field called name.
 func memberOf(s *database.Snapshot, name string) member {
 	kind, ok := s.Kind(name)
 	if !ok {
@@ -73,7 +72,7 @@ func memberOf(s *database.Snapshot, name string) member {
 	return nothing
 }
 
-// handler returns the handler of a method, nil if the route does not have it.
+// handler returns the handler of a method, nil if the route lacks the method.
 func (r *route) handler(method string) handler {
 	switch method {
 	case http.MethodGet, http.MethodHead:

@@ -9,16 +9,14 @@ import (
 	"pickup/server/openapi"
 )
 
-// routes is the whole API. HEAD and OPTIONS follow from the methods of a line,
-// and a final slash makes no difference. Names and ids in a path may hold any
-// character that is percent-encoded, including a slash.
+// routes is the whole API. HEAD and OPTIONS follow from the methods of a line, and a final slash makes
+// no difference. Names and ids in a path may contain any percent-encoded character, also a slash.
 //
-// The data decides what a first name means: a line with of serves the path only if
-// the database has such a field.
+// The data decides the meaning of a first name: a line with of serves the path only if the database
+// has such a field.
 //
-// A parameter that a line does not name is 400, except that those that bypass caches are
-// ignored, that data ignores some (see takeKnown), and that the parameters for simulations
-// are taken out before.
+// A parameter that the line does not list is 400. The exceptions are parameters that bypass caches,
+// parameters for simulations, and those that takeKnown ignores.
 var routes = []route{
 	// The collections and objects, with their URLs.
 	{path: "/", get: (*request).readIndex, parameters: anyParameter},
@@ -45,14 +43,14 @@ var routes = []route{
 	{path: "/_/livez", get: (*request).livez},
 	{path: "/_/readyz", get: (*request).readyz, parameters: "verbose"},
 	{path: "/_/metrics", get: (*request).metrics},
-	// What the page needs at start.
+	// The data that the page needs when it starts.
 	{path: "/_/status", get: (*request).readStatus},
-	// What is wrong with the database.
+	// The faults of the database.
 	{path: "/_/findings", get: (*request).listFindings, parameters: "_start _end"},
 	{path: "/_/findings/:name", delete: (*request).dismissFinding},
 	// The values of a field, for suggestions.
 	{path: "/_/values/:collection/:member", get: (*request).listValues, parameters: "q _limit"},
-	// The latest revisions, and those to come.
+	// The latest revisions and, as a stream, the next ones.
 	{path: "/_/changes", get: (*request).listChanges, parameters: "_since _limit _fields _streams _requests"},
 	// Back to an earlier state.
 	{path: "/_/undo", post: (*request).undo},
@@ -74,8 +72,7 @@ var routes = []route{
 	{path: "/_/sessions/:name/changes", get: ofSession((*request).sessionChanges)},
 	{path: "/_/sessions/:name/reset", post: ofSession((*request).resetSession)},
 	{path: "/_/sessions/:name/commit", post: ofSession((*request).commitSession)},
-	// The rules for simulated answers, and the requests that are held, if
-	// Options.Simulate is set.
+	// The rules for simulated responses, and the held requests, if Options.Simulate is set.
 	{path: "/_/simulate", get: (*request).listStubs, put: (*request).setStubs, post: (*request).addStub,
 		delete: (*request).removeStubs},
 	{path: "/_/simulate/:name", delete: (*request).removeStubs},

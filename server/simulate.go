@@ -23,10 +23,10 @@ import (
 // before the name has the same effect, for clients that cannot send headers.
 var simulations = []string{"delay", "code", "fault", "hold"}
 
-// simulate does to the request what it prefers and what rules say: it waits, answers
-// in place of the route, or cuts the connection. The request wins over the rules set
-// at run time, and these over the rules of the configuration. The service's own
-// resources are never simulated.
+// simulate applies the effect that the request prefers, or else the effect of a rule: it waits, responds
+// instead of the route, or cuts the connection. The request takes precedence over the rules set at run
+// time, and these over the rules of the configuration. Responses of the service's own resources are
+// never simulated.
 func (s *server) simulate(c *gin.Context) {
 	twins := takeSimulationParameters(c.Request.URL)
 	if len(twins) > 0 {
@@ -67,7 +67,7 @@ func (s *server) simulate(c *gin.Context) {
 		}
 	}
 	s.apply(c, effect, held{Method: c.Request.Method, Path: path, Session: name, session: session, request: q})
-	c.Next() // before what was read of the body is given back
+	c.Next() // the deferred release of the memory for the body must come after the route
 }
 
 // stubsOf returns the session called name and the rules that were set in it at run time, or nil
@@ -84,8 +84,8 @@ func (s *server) stubsOf(name string) (*simulate.Stubs, *session) {
 	return nil, nil
 }
 
-// apply carries out an effect: the delay, the hold, and then the answer. Without an
-// answer of its own the request goes on.
+// apply carries out an effect: the delay, the hold, and then the response. If the effect has no
+// response, the request goes on.
 func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 	if e.Delay != nil && e.Delay.Max > 0 {
 		delay := e.Delay.Pick(s.Simulate.Dice)
@@ -126,7 +126,7 @@ func (s *server) apply(c *gin.Context, e simulate.Effect, h held) {
 	cut(c, e.Fault != simulate.EmptyResponse)
 }
 
-// note adds a simulation to the headers of the answer and to the metrics.
+// note adds a simulation to the headers of the response and to the metrics.
 func (s *server) note(c *gin.Context, kind, simulation string) {
 	header := c.Writer.Header()
 	list := append(header[simulatedHeader], simulation)
@@ -135,7 +135,7 @@ func (s *server) note(c *gin.Context, kind, simulation string) {
 	s.metrics.simulated.WithLabelValues(kind).Inc()
 }
 
-// sendSimulated answers in place of the route, which does not run.
+// sendSimulated responds instead of the route, which does not run.
 func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	header := c.Writer.Header()
 	switch o.Code {
@@ -168,8 +168,8 @@ func (s *server) sendSimulated(c *gin.Context, o simulate.Outcome) {
 	}
 }
 
-// hold waits until the request is released, or for MaxDelay, and returns the effect that the
-// release chose.
+// hold waits until the request is released, at most for MaxDelay, and returns the effect that the
+// client has sent with the release.
 func (s *server) hold(c *gin.Context, name string, h held) (simulate.Effect, error) {
 	h.Name = name
 	h.Path = httpx.Clip(h.Path)
@@ -197,8 +197,8 @@ func (s *server) hold(c *gin.Context, name string, h held) (simulate.Effect, err
 	return answer, err
 }
 
-// takeSimulationParameters takes the parameters for a simulation out of the query of a URL, where
-// they would be filters.
+// takeSimulationParameters removes the parameters for a simulation from the query of a URL, where
+// they would be filters, and returns them.
 func takeSimulationParameters(u *url.URL) map[string]string {
 	if u.RawQuery == "" ||
 		!slices.ContainsFunc(simulations, func(name string) bool { return strings.Contains(u.RawQuery, name) }) {
@@ -223,9 +223,8 @@ func takeSimulationParameters(u *url.URL) map[string]string {
 	return twins
 }
 
-// preferredEffect returns what the request prefers. A preference that is unknown or
-// impossible is ignored, and refused with handling=strict. A delay that is too long
-// is always refused.
+// preferredEffect returns the effect that the request prefers. It ignores an impossible preference, and
+// refuses it with handling=strict. It always refuses a delay that is too long.
 func (s *server) preferredEffect(c *gin.Context, twins map[string]string) (e simulate.Effect, err error) {
 	strict := hasPreference(c, preferStrict)
 	for _, name := range simulations {

@@ -10,8 +10,8 @@ import (
 	"pickup/server/simulate"
 )
 
-// ownStubs returns the rules that the request reads or changes: the rules of its session,
-// or those outside of sessions.
+// ownStubs returns the rules that the request reads or changes: the rules of the session or, without a
+// session, of the server.
 func (req *request) ownStubs() *simulate.Stubs {
 	if req.session != nil {
 		return req.session.stubs
@@ -19,7 +19,7 @@ func (req *request) ownStubs() *simulate.Stubs {
 	return &req.simulation.stubs
 }
 
-// listStubs serves GET /_/simulate: the rules that were set at run time.
+// listStubs serves GET /_/simulate: the rules set at run time.
 func (req *request) listStubs() error {
 	return req.sendText(response{}, req.ownStubs().AppendJSON)
 }
@@ -37,7 +37,7 @@ func (req *request) setStubs() error {
 	return req.sendJSON(http.StatusOK, req.ownStubs().AppendJSON(nil))
 }
 
-// addStub serves POST /_/simulate: the rule of the body comes after all others.
+// addStub serves POST /_/simulate: it adds the rule in the body after all others.
 func (req *request) addStub() error {
 	text, err := req.readJSON()
 	if err != nil {
@@ -62,8 +62,8 @@ func (req *request) removeStubs() error {
 	return req.sendNothing()
 }
 
-// storeStubs puts rules into force, in place of the others or in addition to them. All
-// rules that are set at run time share one limit.
+// storeStubs puts rules into force, instead of the other rules or in addition. All rules set at run
+// time, in all sessions, share a limit.
 func (req *request) storeStubs(rules []*simulate.Stub, errs []simulate.Error, replace bool) error {
 	if len(errs) > 0 {
 		return refusedStubs(errs)
@@ -103,7 +103,7 @@ func refusedStubs(errs []simulate.Error) error {
 	return p
 }
 
-// listHolds serves GET /_/holds: the requests that are held, in a session its own.
+// listHolds serves GET /_/holds: the held requests, in a session those of the session.
 func (req *request) listHolds() error {
 	list := []held{}
 	l := &req.simulation.holds
@@ -117,9 +117,9 @@ func (req *request) listHolds() error {
 	return req.sendValue(list)
 }
 
-// releaseHold serves POST /_/release/NAME. With a rule as the body, it releases the requests that
-// match the rule, with the effect of the rule. With the parameter wait, it waits for the first
-// request that it can release.
+// releaseHold serves POST /_/release/NAME. With a rule in the body, it releases only requests that
+// match the rule, with the effect of the rule. With the parameter wait, it waits until it can release
+// a request.
 func (req *request) releaseHold() error {
 	name := req.Param("name")
 	if !simulate.IsName(name) {

@@ -13,13 +13,12 @@ import (
 	"pickup/server/openapi"
 )
 
-// Entity tags (RFC 9110 section 8.8.3) are strong: equal tags mean equal bytes. The
-// tag of a record or object is a hash of its text. The tag of a list is derived
-// from the last change of its collection, so a list need not be built to find out
-// that it is unchanged.
+// Entity tags (RFC 9110 section 8.8.3) are strong: equal tags mean equal bytes. The tag of a record
+// or object is a hash of the text. The tag of a list is a hash of the request and of the revision of
+// the collection, so the server need not build a list to know that the list is unchanged.
 
-// tagOf returns the tag of an answer that is made from a top-level field, or from
-// the whole database if name is "". The tag depends on what was asked for.
+// tagOf returns the tag of a response made from a top-level field or, if name is "", from the whole
+// database. The tag depends on the request.
 func (req *request) tagOf(snap *database.Snapshot, name, query, media string, body []byte) string {
 	h := sha256.New()
 	tag := snap.Tag(name)
@@ -31,7 +30,7 @@ func (req *request) tagOf(snap *database.Snapshot, name, query, media string, bo
 	return httpx.QuoteTag([sha256.Size]byte(h.Sum(nil)))
 }
 
-// isConditional reports whether a request has preconditions, without which no tag is computed.
+// isConditional reports whether a request has preconditions. Other writes need no tag.
 func (req *request) isConditional() bool {
 	h := req.Request.Header
 	return h["If-Match"] != nil || h["If-None-Match"] != nil
@@ -47,8 +46,8 @@ func (req *request) checkRead(tag string) error {
 }
 
 // checkPrecondition checks If-Match and If-None-Match of a write against the current tag, with and
-// without the ending of a form. It is called within the transaction, so that no change
-// comes in between.
+// without the suffix of a form. The caller calls it in the transaction, so that no change comes in
+// between.
 func (req *request) checkPrecondition(tag string) error {
 	matches := func(list []string, weak bool) bool {
 		return httpx.MatchTag(list, tag, weak) != "" || httpx.MatchTag(list, req.Answers.Tag(tag), weak) != ""
@@ -62,8 +61,8 @@ func (req *request) checkPrecondition(tag string) error {
 	return nil
 }
 
-// checkTarget checks the preconditions on the record or object of the path. If a record does
-// not exist, the change reports it or creates it; but If-Match never holds then.
+// checkTarget checks the preconditions on the record or object of the path. The change itself reports
+// or creates a missing record, for which If-Match never holds.
 func (req *request) checkTarget(tx *database.Tx) error {
 	if !req.isConditional() {
 		return nil
@@ -93,8 +92,8 @@ func (req *request) isCreateOnly() bool {
 	return req.Request.Method == http.MethodPut && strings.TrimSpace(req.Request.Header.Get("If-None-Match")) == "*"
 }
 
-// setWrittenTag sets ETag to the tag that the record has after a write. PUT has it
-// only if the record was stored as it was sent (RFC 9110 section 9.3.4).
+// setWrittenTag sets ETag to the tag of the record after a write. The response to a PUT has the tag
+// only if the stored record equals the sent record (RFC 9110 section 9.3.4).
 func (req *request) setWrittenTag(stored, sent jsontext.Value) {
 	switch req.Request.Method {
 	case http.MethodDelete:

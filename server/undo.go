@@ -16,8 +16,8 @@ import (
 	"pickup/server/internal/problem"
 )
 
-// undo serves POST /_/undo: it reverts the newest change, or the revision that
-// the body names, an edit by hand also in part.
+// undo serves POST /_/undo: it reverts the newest change, or the revision in the body. An edit by hand
+// can be reverted in part.
 func (req *request) undo() error {
 	body, err := req.readMembers("rev", "only")
 	if err != nil {
@@ -57,10 +57,12 @@ func (req *request) undo() error {
 	return req.sendChanges(changesAnswer{Undone: live.EventID(req.db.Run(), undone.Rev)}, changes)
 }
 
-// readElements reads the field "only" of a body; nil if v is.
+// readElements reads the elements in the field "only" of a body. It returns nil if v is nil.
 func readElements(v jsontext.Value) (all []database.Change, err error) {
 	wrong := func(pointer string) error {
-		return problem.BadRequestAt("/only"+pointer, `the field only must be an array of elements with a collection, and with an id if it is a record, as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`)
+		const detail = "the field only must be an array of elements with a collection, and with an id if it is a record, " +
+			`as in [{"collection": "people", "id": "3"}, {"collection": "settings"}]`
+		return problem.BadRequestAt("/only"+pointer, detail)
 	}
 	if v == nil {
 		return nil, nil
@@ -90,8 +92,7 @@ func readElements(v jsontext.Value) (all []database.Change, err error) {
 	return all, nil
 }
 
-// reset serves POST /_/reset: it restores the baseline, or the named snapshot
-// that the body names.
+// reset serves POST /_/reset: it restores the baseline, or the snapshot in the body.
 func (req *request) reset() error {
 	body, err := req.readMembers("to")
 	if err != nil {
@@ -114,7 +115,7 @@ func (req *request) reset() error {
 	return req.sendChanges(changesAnswer{To: name}, changes)
 }
 
-// A changesAnswer is the answer to a request that has changed several records at once.
+// A changesAnswer is the response to a request that changes several records at once.
 type changesAnswer struct {
 	Rev     string `json:"rev"`
 	Undone  string `json:"undone,omitempty"` // the id of the revision
@@ -123,7 +124,7 @@ type changesAnswer struct {
 	live.Changes
 }
 
-// sendChanges sends the answer with the revision of Pickup-Revision and its changes, without values.
+// sendChanges sends the answer, with the revision in Pickup-Revision and the changes without values.
 func (req *request) sendChanges(answer changesAnswer, changes []database.Change) error {
 	if req.prefer(preferMinimal) {
 		return req.sendNothing()

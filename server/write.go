@@ -1,13 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,9 +19,8 @@ import (
 	"pickup/server/openapi"
 )
 
-// create serves POST of a collection: one record, or an array of records that
-// are stored together or not at all. POST /drivers/2/schedules fills in driverId. The answer
-// has the faults of all objects together.
+// create serves POST of a collection: it stores one record, or all records of an array or none. POST
+// /drivers/2/schedules sets driverId. The error has the faults of all objects together.
 func (req *request) create() error {
 	if err := req.settle(req.checkParent); err != nil {
 		return err
@@ -36,40 +34,34 @@ func (req *request) create() error {
 	if hasPreference(req.Context, preferDefaults) {
 		mode = database.CreateWithDefaults
 	}
-	created := make([]*database.Record, len(sent))
-	after, err := req.updateList(collection, func(tx *database.Tx) error {
-		if b.objects, err = req.fillReferences(tx, b, sent); err != nil {
+	var created []*database.Record
+	after, err := req.updateList(collection, func(tx *database.Tx) (err error) {
+		b.objects, err = req.fillReferences(tx, b, sent)
+		if err != nil {
 			return err
 		}
-		var faults faultList
-		more := 0 // than the body has: defaults may be large
-		for i, object := range b.objects {
-			tx.Translate(func(p string) string { return b.pointer(i, p) })
-			r, err := tx.Put(mode, collection, "", object)
-			if err := faults.add(b, i, err); err != nil {
-				return err
-			}
-			if len(faults.Faults) >= problem.MaxFaults && i+1 < len(b.objects) {
-				faults.Faults = append(faults.Faults, schema.Fault{Pointer: b.pointer(i+1, ""), Detail: "not checked from here on: there are too many errors before"})
-				break
-			}
-			created[i] = r
-			if r != nil {
-				more += len(r.Value) - len(object)
-			}
+		created, err = createAll(tx, mode, collection, b)
+		if err != nil {
+			return err
 		}
-		return cmp.Or(faults.err(), req.reserveAnswer(more))
+		more := 0 // bytes of the records in addition to the body, as defaults may be large
+		for i, r := range created {
+			more += len(r.Value) - len(b.objects[i])
+		}
+		return req.reserveAnswer(more)
 	})
 	if err != nil {
 		return err
 	}
+
 	req.prefer(preferDefaults)
 	if len(created) == 1 {
 		req.Header("Location", req.href(collection)+"/"+url.PathEscape(created[0].ID))
 	}
 	values := make([]jsontext.Value, len(created))
 	for i, r := range created {
-		if r, err = after.Get(collection, r.ID); err != nil {
+		r, err := after.Get(collection, r.ID)
+		if err != nil {
 			return req.missing(after)
 		}
 		values[i] = r.Value
@@ -77,8 +69,35 @@ func (req *request) create() error {
 	return req.sendWritten(http.StatusCreated, collection, b, values...)
 }
 
-// fillReferences returns the objects of a POST below a record with the field that
-// refers to it, like driverId, set to its id. null and "" count as no reference.
+// createAll creates a record for each object of a body.
+func createAll(tx *database.Tx, mode database.Mode, collection string, b *body) ([]*database.Record, error) {
+	created := make([]*database.Record, len(b.objects))
+	var all database.FaultError
+	for i, object := range b.objects {
+		if len(all.Faults) >= problem.MaxFaults {
+			const detail = "not checked from here on: there are too many errors before"
+			all.Faults = append(all.Faults, schema.Fault{Pointer: b.pointer(i), Detail: detail})
+			break
+		}
+		err := tx.Below(b.pointer(i), func() (err error) {
+			created[i], err = tx.Put(mode, collection, "", object)
+			return err
+		})
+		if err := all.Add(err); err != nil {
+			return nil, err
+		}
+		if errors.Is(err, storage.ErrInvalid) { // violated rules take precedence over taken values
+			all.Kind = storage.ErrInvalid
+		}
+	}
+	if all.Kind != nil {
+		return nil, &all
+	}
+	return created, nil
+}
+
+// fillReferences returns the objects of a POST below a record. It sets the field that refers to the
+// record, like driverId, to the id of the record. null and "" in the field count as no reference.
 func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Value) ([]jsontext.Value, error) {
 	if req.child == "" {
 		return sent, nil
@@ -88,14 +107,18 @@ func (req *request) fillReferences(tx *database.Tx, b *body, sent []jsontext.Val
 		return nil, err
 	}
 	key := tx.Snapshot().ForeignKey(req.child, req.name)
+	aliases := tx.Snapshot().Schema().Member(req.child).Aliases
 	id := rawjson.Get(parent.Value, tx.Snapshot().IDMember(req.name))
 	objects := make([]jsontext.Value, len(sent))
 	for i, object := range sent {
 		filled, found := jsontext.Value("{"), false
 		for name, value := range rawjson.Fields(object) {
-			if canonical, isAlias := tx.Snapshot().Schema().Member(req.child).Aliases[name]; name == key || isAlias && canonical == key {
-				if text, _ := storage.ID(object, name); text != parent.ID && value.Kind() != 'n' && string(value) != `""` {
-					return nil, problem.BadRequestAt(b.pointer(i, "/"+name), "the "+name+" differs from the id in the path, "+strconv.Quote(httpx.Clip(req.id)))
+			if name == key || aliases[name] == key {
+				text, _ := storage.ID(object, name)
+				isEmpty := value.Kind() == 'n' || string(value) == `""`
+				if text != parent.ID && !isEmpty {
+					detail := fmt.Sprintf("the %s differs from the id in the path, %q", name, httpx.Clip(req.id))
+					return nil, problem.BadRequestAt(b.pointer(i)+"/"+name, detail)
 				}
 				value, found = id, true
 			}
@@ -125,17 +148,17 @@ func (req *request) change(mode database.Mode) error {
 	if err != nil {
 		return err
 	}
-	after, err := req.updateTarget(func(tx *database.Tx) (*database.Record, error) {
-		tx.Translate(func(p string) string { return b.pointer(0, p) })
+	after, err := req.updateTarget(func(tx *database.Tx) (changed *database.Record, err error) {
 		if mode == database.Create && tx.Snapshot().Schema().Member(req.name).ReadOnlyID() {
-			return nil, problem.New(http.StatusMethodNotAllowed, "The service assigns the ids of "+req.name+", so PUT cannot create a record. Use POST.").
-				With("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
+			const detail = "The service assigns the ids of %s, so PUT cannot create a record. Use POST."
+			p := problem.Newf(http.StatusMethodNotAllowed, detail, req.name)
+			return nil, p.With("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS")
 		}
-		changed, err := tx.Put(mode, req.name, req.id, b.objects[0])
-		if err != nil {
-			return nil, b.rebaseFaults(err, req.snap.IDMember(req.name))
-		}
-		return changed, nil
+		err = tx.Below(b.pointer(0), func() (err error) {
+			changed, err = tx.Put(mode, req.name, req.id, b.objects[0])
+			return err
+		})
+		return changed, err
 	})
 	if err != nil {
 		return err
@@ -143,7 +166,7 @@ func (req *request) change(mode database.Mode) error {
 	return req.sendTarget(status, after, b)
 }
 
-// remove serves DELETE of a record. The answer is the deleted record.
+// remove serves DELETE of a record. The response is the deleted record.
 func (req *request) remove() error {
 	if err := req.resolveID(); err != nil {
 		return err
@@ -159,19 +182,19 @@ func (req *request) remove() error {
 	return req.sendWritten(http.StatusOK, req.name, new(body), deleted.Value)
 }
 
-// sendTarget answers a change of the record or object of the path with the record or
-// object after it, in the form of sent.
+// sendTarget responds to a change of the record or object of the path with its new value, in the
+// form of the body sent.
 func (req *request) sendTarget(status int, after *database.Snapshot, sent *body) error {
 	value, err := after.Target(req.name, req.id)
-	if err != nil { // it changed nothing, and others have deleted it in the same revision
+	if err != nil { // the request changed nothing, and another one deleted the record in the same revision
 		return req.missing(after)
 	}
 	return req.sendWritten(status, req.name, sent, value)
 }
 
-// sendWritten sends the values after a write in the shape of its body, an object or
-// an array, with the field names of the body. With return=minimal it sends no
-// body. The answer for one record has its ETag.
+// sendWritten sends the values after a write in the shape of the body, an object or an array, with
+// the field names of the body. With return=minimal it sends no values. The response for one record
+// has the ETag of the record.
 func (req *request) sendWritten(status int, collection string, b *body, values ...jsontext.Value) error {
 	if len(values) == 1 && len(b.objects) == 1 {
 		req.setWrittenTag(values[0], b.objects[0])
@@ -200,8 +223,8 @@ func (req *request) sendWritten(status int, collection string, b *body, values .
 	return req.sendJSON(status, req.form.Wrap(out, len(values)))
 }
 
-// appendSpelled appends the record v. If the schema has several spellings of a
-// field, the answer has the one in sent.
+// appendSpelled appends the record v. If the schema has several spellings of a field, appendSpelled
+// uses the spelling in sent.
 func (req *request) appendSpelled(dst []byte, collection string, v, sent jsontext.Value) []byte {
 	aliases := req.db.Schema().Member(collection).Aliases
 	if len(aliases) == 0 {
@@ -259,8 +282,7 @@ func (req *request) applyPatch() error {
 	return req.sendTarget(http.StatusOK, after, &body{objects: []jsontext.Value{spelledIn(patch)}})
 }
 
-// spelledIn returns an object with the fields that the paths of a patch name, in
-// their spelling.
+// spelledIn returns an object with the fields in the paths of a patch, in the spelling of the patch.
 func spelledIn(patch jsontext.Value) jsontext.Value {
 	object := []byte("{")
 	for op := range rawjson.Elements(patch) {
@@ -272,8 +294,8 @@ func spelledIn(patch jsontext.Value) jsontext.Value {
 	return append(object, '}')
 }
 
-// update runs fn as one transaction and returns when it is durable, with the state after
-// it. If the client prefers, it stores nothing.
+// update runs fn as one transaction. It returns when the transaction is durable, with the state
+// after the transaction. If the client prefers a rollback, update stores nothing.
 func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, error) {
 	var snap *database.Snapshot
 	var err error
@@ -286,7 +308,8 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 			return snap, err
 		})
 	} else {
-		snap, err = req.db.Update(database.WithRequest(req.Request.Context(), requestIDOf(req.Context)), func(tx *database.Tx) error {
+		ctx := database.WithRequest(req.Request.Context(), requestIDOf(req.Context))
+		snap, err = req.db.Update(ctx, func(tx *database.Tx) error {
 			err := fn(tx)
 			changed = tx.IsChanged()
 			return err
@@ -294,7 +317,7 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 	}
 	if err != nil {
 		snap = req.db.Snapshot()
-		req.setRevision(snap) // the change was refused on this state, or an earlier one
+		req.setRevision(snap) // this state, or an earlier one, refused the change
 	}
 	switch {
 	case req.name != "" && errors.Is(err, storage.ErrNotFound):
@@ -310,8 +333,8 @@ func (req *request) update(fn func(*database.Tx) error) (*database.Snapshot, err
 	return req.viewOf(snap), nil
 }
 
-// updateList is update after the preconditions on a collection, or on the database if name
-// is "". The tag is the tag of a GET without a query.
+// updateList is update after a check of the preconditions on a collection or, if name is "", on the
+// database. The preconditions name the tag of a GET without a query.
 func (req *request) updateList(name string, fn func(*database.Tx) error) (*database.Snapshot, error) {
 	return req.update(func(tx *database.Tx) error {
 		if req.isConditional() {
@@ -323,8 +346,8 @@ func (req *request) updateList(name string, fn func(*database.Tx) error) (*datab
 	})
 }
 
-// updateTarget runs change as a transaction on the record or object of the path, after
-// its preconditions, and returns the state after it.
+// updateTarget is update for a change of the record or object of the path, after a check of the
+// preconditions.
 func (req *request) updateTarget(change func(*database.Tx) (*database.Record, error)) (*database.Snapshot, error) {
 	return req.update(func(tx *database.Tx) error {
 		if err := req.checkTarget(tx); err != nil {

@@ -62,8 +62,8 @@ type dataImport struct {
 	text      []byte // of the source
 	items     []*source.Item
 	faults    []string
-	revisions []string // of the server
-	changes   bool
+	revisions []string       // revisions that the server has stored, as text
+	changes   bool           // whether some plan had parts
 	recording *har.Recording // nil unless the source is a HAR file
 }
 
@@ -258,8 +258,10 @@ const mostOperations = 10_000
 // mostReads is how often send reads the database after changes of others.
 const mostReads = 10
 
-// send sends the import to the server of the file, in as few changes as the limits of a request
-// allow. A part that sets a field has the tag of the last read, so no write of others is lost.
+// send sends the import to the server of the file, in as few transactions as the limits of a request
+// allow. A part that sets a field has the tag of the last read, so no write of others is lost. After
+// a write of others, and before a later part that sets a field, send reads the database and plans
+// again. Several parts are tried first, so that a fault is found before the first part is stored.
 func (m *dataImport) send(ctx context.Context, server *client) error {
 	var before []byte
 	tried := false
@@ -276,13 +278,13 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 		if err == nil && !m.DryRun {
 			var complete bool
 			complete, err = m.sendParts(ctx, server, parts, header.Get("ETag"))
-			if err == nil && !complete {
+			if err == nil && !complete { // plan the rest
 				reads = 0
 				continue
 			}
 		}
 		refused, ok := errors.AsType[*refusedError](err)
-		if ok && refused.mayPass(!bytes.Equal(text, before)) { // others write
+		if ok && refused.mayPass(!bytes.Equal(text, before)) { // because of a write of others: plan again
 			if reads >= mostReads {
 				err = fmt.Errorf("others change the database again and again: run the import again (%w)", err)
 				return m.incomplete(err)
@@ -293,7 +295,7 @@ func (m *dataImport) send(ctx context.Context, server *client) error {
 			continue
 		}
 		if len(m.faults) > 0 && m.revisions == nil {
-			return nil
+			return nil // finish reports the faults
 		}
 		return m.incomplete(err)
 	}
@@ -308,7 +310,7 @@ func (e *refusedError) mayPass(changed bool) bool {
 	return changed && (e.status == http.StatusConflict || e.status == http.StatusNotFound)
 }
 
-// incomplete returns err with the revisions of the parts imported before.
+// incomplete returns err. If parts are stored already, the error lists their revisions.
 func (m *dataImport) incomplete(err error) error {
 	if err == nil || m.revisions == nil {
 		return err
@@ -331,7 +333,7 @@ func (m *dataImport) planFor(server *client, text []byte) ([]*source.Part, error
 	return m.plan(snapshot, server.maxBody, mostOperations)
 }
 
-// tryParts tries parts.
+// tryParts sends parts that the server checks and does not store.
 func (m *dataImport) tryParts(ctx context.Context, server *client, parts []*source.Part) error {
 	for _, p := range parts {
 		_, err := m.post(ctx, server, p, true, "Prefer", "return=minimal, tx=rollback")
@@ -389,7 +391,7 @@ func (m *dataImport) wrong(i *source.Item, pointer, detail string) {
 	m.faults = append(m.faults, fmt.Sprintf("%s:%s: %s", m.Source, i.Place(m.text, pointer), detail))
 }
 
-// plan plans the import of the remaining items. If there are faults, parts is empty.
+// plan plans the import of the items that are not stored yet. If there are faults, parts is empty.
 func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (parts []*source.Part, err error) {
 	if m.items == nil {
 		err = m.read(s)
@@ -399,7 +401,7 @@ func (m *dataImport) plan(s *database.Snapshot, most int64, operations int) (par
 		wrong := func(i *source.Item, detail string) { m.wrong(i, "", detail) }
 		parts = source.Plan(s, rest, m.Replace, most, operations, wrong)
 	}
-	if m.faults != nil {
+	if m.faults != nil { // Plan returns parts even with faults
 		parts = nil
 	}
 	m.changes = m.changes || parts != nil

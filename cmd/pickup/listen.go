@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"pickup/internal/config"
@@ -85,57 +84,4 @@ func closeAll(listeners []net.Listener) {
 	for _, l := range listeners {
 		l.Close() // the only error is a second close
 	}
-}
-
-// limit returns listeners with at most n open connections together. Further connections wait
-// for a close.
-func limit(listeners []net.Listener, n int) []net.Listener {
-	open := make(chan struct{}, n)
-	limited := make([]net.Listener, len(listeners))
-	for i, l := range listeners {
-		limited[i] = &limitedListener{Listener: l, open: open, closed: make(chan struct{})}
-	}
-	return limited
-}
-
-type limitedListener struct {
-	net.Listener
-	open   chan struct{} // has a value for each open connection, of the other listener, too
-	closed chan struct{}
-	once   sync.Once // closes closed
-}
-
-// Accept implements net.Listener. Accept takes a place only after a connection, because the
-// other listener must be able to use the last place.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case l.open <- struct{}{}:
-		return &limitedConn{Conn: c, open: l.open}, nil
-	case <-l.closed:
-		c.Close()
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	open chan struct{}
-	once sync.Once
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(func() { <-c.open })
-	return err
 }

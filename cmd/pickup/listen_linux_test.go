@@ -67,55 +67,6 @@ func TestListenTaken(t *testing.T) {
 	}
 }
 
-// TestLimit opens connections to listeners that share a limit.
-func TestLimit(t *testing.T) {
-	listeners, err := listen("localhost", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listeners = limit(listeners, 1)
-	defer closeAll(listeners)
-	accepted := make(chan net.Conn)
-	for _, l := range listeners {
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				accepted <- c
-			}
-		}()
-	}
-	// The last place is for any of the listeners.
-	for i := range 3 * len(listeners) {
-		client, err := net.Dial("tcp", listeners[i%len(listeners)].Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		first := <-accepted
-		for _, l := range listeners {
-			second, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer second.Close()
-		}
-		select {
-		case <-accepted:
-			t.Fatal("there are more connections than the limit")
-		case <-time.After(20 * time.Millisecond):
-		}
-		first.Close()
-		for range listeners {
-			c := <-accepted
-			c.Close()
-			c.Close() // gives back one place only
-		}
-	}
-}
-
 func hasIPv6() bool {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err == nil {

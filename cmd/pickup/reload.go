@@ -91,10 +91,11 @@ func (s *service) readRules(ctx context.Context) error {
 	if s.Simulate == "off" {
 		return nil
 	}
-	s.simulated = &server.Simulation{Stubs: new(simulate.Stubs), Delay: s.Delay, MaxDelay: s.MaxDelay}
+	dice := simulate.Random()
 	if s.Seed != nil {
-		s.simulated.Dice = simulate.Seeded(*s.Seed)
+		dice = simulate.Seeded(*s.Seed)
 	}
+	s.simulated = &server.Simulation{Stubs: new(simulate.Stubs), Delay: s.Delay, MaxDelay: s.MaxDelay, Dice: dice}
 	if s.Delay.Max > 0 {
 		s.note("every response is delayed by %s ms (--delay).", s.Delay)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/net/netutil"
 
 	"pickup/etcdstore"
 	"pickup/filestore"
@@ -57,7 +58,7 @@ type service struct {
 	file    string // the database
 	notices []notice
 
-	loopback    bool
+	loopback    bool // only this machine can reach the addresses
 	users       config.Credentials
 	tls         *tls.Config
 	routes      func() *rewrite.Table // nil without a file for routes
@@ -74,7 +75,7 @@ type service struct {
 	gitBusy     func() bool  // git is changing files
 	inFolder    bool         // db.json is new, next to files that could be a database
 	http        *http.Server
-	stuck       bool // a part did not stop in time
+	stuck       bool // a goroutine did not stop in time, and may still use the store
 }
 
 func (c *serveCommand) run(ctx context.Context, e *environment) error {
@@ -154,7 +155,7 @@ func (s *service) serve(ctx context.Context) error {
 	running.Go(func() { failed <- s.db.Follow(work) }) // applies external edits of the file
 	running.Go(func() { s.watcher.Run(work) })         // logs faults of external edits
 	running.Go(func() {                                // rereads the schema, users, certificate, routes and rules
-		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // clients learn whether the schema can be used
+		reload.Follow(work, s.log, s.db.Wake, s.reloadables...) // Wake: the status shows whether the schema is usable
 	})
 	running.Go(debug.FreeOSMemory) // returns the garbage of the start
 	s.notifySystemd(daemon.SdNotifyReady)
@@ -181,7 +182,7 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	server.LogUncommitted(s.http.Handler)
 	s.watcher.LogLost()
-	s.logs.out.Sync() // forgiving ignores errors
+	s.logs.out.Sync() // an error would only be about the log
 	return err
 }
 
@@ -269,7 +270,7 @@ func (s *service) options() server.Options {
 		MaxTerms:      s.MaxTerms,
 		MaxPage:       s.MaxPage,
 		MaxStreams:    s.MaxStreams,
-		MaxSessions:   cmp.Or(s.MaxSessions, -1),
+		MaxSessions:   s.MaxSessions,
 		SessionIdle:   s.SessionIdle,
 		SessionMemory: int64(s.SessionMemory),
 		Log:           s.log,
@@ -290,7 +291,9 @@ func (s *service) options() server.Options {
 
 // makeServer makes the HTTP server of the database.
 func (s *service) makeServer(context.Context) error {
-	s.listeners = limit(s.listeners, s.MaxConnections)
+	for i, l := range s.listeners {
+		s.listeners[i] = netutil.LimitListener(l, s.MaxConnections)
+	}
 	o := s.options()
 	stop := make(chan struct{})
 	o.Stop = stop
@@ -316,7 +319,7 @@ func (s *service) makeServer(context.Context) error {
 func (s *service) close() error {
 	closeAll(s.listeners)
 	switch {
-	case s.stuck: // the store may be in use; the system releases the locks when the process ends
+	case s.stuck: // the system releases the locks when the process ends
 		return nil
 	case s.cluster != nil:
 		return s.cluster.Close()

@@ -122,7 +122,7 @@ func TestNearestIDs(t *testing.T) {
 		_, err := tx.Put(Merge, "c", "1", jsontext.Value(`{"next":3}`))
 		return err
 	})
-	if want := "3 is the id of no record in c; the nearest id is 2"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "3 is the id of no record in c; nearest ids: 2"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

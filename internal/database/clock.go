@@ -45,18 +45,6 @@ func (c *clock) fork() *clock {
 	return f
 }
 
-// copy returns a clock that gives the ids that c would give next.
-func (c *clock) copy() *clock {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := &clock{start: c.start, began: c.began, seed: c.seed, random: c.random, last: c.last}
-	if seeded, ok := c.random.(*mathrand.ChaCha8); ok {
-		own := *seeded
-		n.random = &own
-	}
-	return n
-}
-
 // now returns the time.
 func (c *clock) now() time.Time {
 	if c.start.IsZero() {

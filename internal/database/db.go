@@ -45,8 +45,8 @@ type DB struct {
 	shared  storage.SharedStore // the store, if shared; otherwise nil
 	latest  latest
 	log     *slog.Logger
-	run     string // see Run
-	now     atomic.Pointer[Snapshot]
+	run     string                   // see Run
+	now     atomic.Pointer[Snapshot] // the current state
 	history *history
 	edits   edits
 	clock   *clock
@@ -60,7 +60,7 @@ type DB struct {
 	queue []*update // guarded by mu; waiting updates
 
 	lead    chan struct{} // has an element while a caller, the leader, commits a group
-	callers int           // used by the leader; the size of the last group, and of the queue after the commit
+	callers int           // used by the leader; the size of the last group plus the queue after the commit
 	took    time.Duration // used by the leader; the duration of the last commit
 	ended   time.Time     // used by the leader; the end of the last commit
 	write   sync.Mutex    // held to change now
@@ -102,9 +102,9 @@ func Open(ctx context.Context, s storage.Store, o Options) (*DB, error) {
 	conv := o.conventions()
 	db.shared, _ = s.(storage.SharedStore)
 	if db.shared != nil {
-		conv.schema = nil
+		conv.schema = nil // the store keeps the rules
 	}
-	if conv.member != "" || conv.schema.MovesIDs() { // otherwise "id", the default of every store, is right
+	if conv.member != "" || conv.schema.MovesIDs() { // otherwise ids are in "id", the default of every store
 		if err := s.KeyBy(conv.IDMember); err != nil {
 			return nil, err
 		}
@@ -145,10 +145,9 @@ func (db *DB) SetBaseline(s *Snapshot) {
 	db.baseline.Store(s)
 }
 
-// KeepSnapshot gives the present state a name, and drops the snapshot that had the name.
-// The function check is called with the old snapshot, or nil, and may refuse. The error
-// wraps ErrMemory if there are too many snapshots, or if snapshots pin too many values
-// that have been replaced since.
+// KeepSnapshot gives the present state a name, and drops an older snapshot of that name.
+// KeepSnapshot calls check with the older snapshot, or nil, and check may refuse. The error wraps
+// ErrMemory if there are too many snapshots, or if the snapshots pin too many replaced values.
 func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*NamedSnapshot, error) {
 	n := &db.namedSnapshots
 	n.mu.Lock()
@@ -157,7 +156,7 @@ func (db *DB) KeepSnapshot(name string, check func(old *NamedSnapshot) error) (*
 	if err := check(old); err != nil {
 		return nil, err
 	}
-	replaced := db.history.replacedSize() // before the state, or a little less than there
+	replaced := db.history.replacedSize() // called first: an update in between must not be missed
 	now := db.Snapshot()
 	if len(others) >= maxSnapshots {
 		return nil, fmt.Errorf("there are %d snapshots; delete one before you keep another: %w",
@@ -187,7 +186,7 @@ func (o Options) conventions() conventions {
 	return conventions{schema: o.Schema.WithIDMember(o.IDMember), ids: o.IDs, member: o.IDMember, suffix: o.KeySuffix}
 }
 
-// NewSnapshot returns a snapshot of contents, which have their ids where IDMembers says.
+// NewSnapshot returns a snapshot of contents that are keyed by the fields of IDMembers.
 func NewSnapshot(contents []storage.Collection, o Options) *Snapshot {
 	snap, _ := load(storage.Batch{Reset: true, Contents: contents}, nil, o.conventions())
 	return snap

@@ -42,8 +42,8 @@ func (e *FaultError) Error() string {
 	return strings.Join(s, "; ")
 }
 
-// add adds the faults of err, and returns any other error.
-func (e *FaultError) add(err error) error {
+// Add adds the faults of err, and returns any other error. The Kind is the Kind of the first one.
+func (e *FaultError) Add(err error) error {
 	faults, ok := errors.AsType[*FaultError](err)
 	if !ok {
 		return err
@@ -98,14 +98,6 @@ func faultAt(kind error, pointer, format string, args ...any) error {
 // malformed returns an error that wraps ErrShape, with one fault.
 func malformed(pointer, format string, args ...any) error {
 	return faultAt(storage.ErrShape, pointer, format, args...)
-}
-
-// shapeFault returns err as a *FaultError if err wraps ErrShape.
-func shapeFault(err error, pointer string) error {
-	if _, ok := errors.AsType[*FaultError](err); ok || !errors.Is(err, storage.ErrShape) {
-		return err
-	}
-	return malformed(pointer, "%s", strings.TrimSuffix(err.Error(), ": "+storage.ErrShape.Error()))
 }
 
 // idChanged returns the error for a record that would get another id.

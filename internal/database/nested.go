@@ -18,10 +18,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// A Nested is a value inside a record or a singular resource, as a top-level field of a view of
-// the database: of a snapshot that is only to be read. So everything that works for a top-level
-// field works for a nested value. A nested array is a collection if all of its elements are
-// objects, unless the rules say otherwise.
+// A Nested is a value inside a record or a singular resource. View is a snapshot with the value as
+// a top-level field, so everything that works for a top-level field works for a nested value. A
+// nested array is a collection if all elements are objects, unless the rules say otherwise.
 type Nested struct {
 	View     *Snapshot
 	Name     string         // of the field of View: its path, percent-encoded
@@ -40,11 +39,11 @@ type Nested struct {
 }
 
 // Nested returns the value at a path: the name of a collection and an id, or the name of a
-// singular resource, and then names of fields, ids of elements and indexes. It does not look
-// whether the element with the last id exists. If create is set, it returns an empty collection
+// singular resource, and then names of fields, ids of elements and indexes. Nested does not check
+// that the element with the last id exists. If create is set, Nested returns an empty collection
 // for a missing field in which the rules, or other records, have a collection.
 //
-// The error is a *FaultError that wraps ErrNotFound. Its pointer leads into the path.
+// The error is a *FaultError that wraps ErrNotFound, with a pointer into the path.
 func (s *Snapshot) Nested(path []string, create bool) (*Nested, error) {
 	n := &Nested{
 		snap:     s,
@@ -103,8 +102,8 @@ func (n *Nested) inside() *schema.Rules {
 	return n.rules.Nested(n.at, n.idMember)
 }
 
-// isCollection reports whether the value is an array with objects only that the rules do not
-// forbid.
+// isCollection reports whether the value is an array of objects, and the rules do not declare an
+// array of scalars.
 func (n *Nested) isCollection() bool {
 	for e := range rawjson.Elements(n.Value) {
 		if e.Kind() != '{' {
@@ -147,7 +146,8 @@ func (n *Nested) step(name string, last, create bool) *schema.Fault {
 	return &schema.Fault{Detail: "is " + rawjson.KindName(n.Value) + ", and has nothing below it"}
 }
 
-// element goes on to the element with an id or, if that is the last one, stays at the collection.
+// element goes on to the element with an id. If the id is the last name of the path, element stays at
+// the collection and sets ID.
 func (n *Nested) element(id string, last bool) *schema.Fault {
 	if last {
 		n.ID = id
@@ -169,11 +169,8 @@ func (n *Nested) element(id string, last bool) *schema.Fault {
 
 func (n *Nested) noField(name string) *schema.Fault {
 	near := spell.Nearest(name, rawjson.MemberNames(n.Value))
-	f := &schema.Fault{Detail: fmt.Sprintf("has no field %q", rawjson.Shorten(name)), Suggestion: near}
-	if near != "" {
-		f.Detail += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return f
+	f := schema.Fault{Detail: fmt.Sprintf("has no field %q", rawjson.Shorten(name))}.Meaning(near, strconv.Quote(near))
+	return &f
 }
 
 // holdsObjects reports whether the rules or the records of the same kind have objects in an array
@@ -214,8 +211,8 @@ func objectAt(v jsontext.Value, at []string) jsontext.Value {
 	return nil
 }
 
-// setView sets View. The revision of the value there is a hash, so that its tag depends on nothing
-// else.
+// setView sets View. The revision of the value in the view is a hash of the value, so that the tag
+// depends on nothing else.
 func (n *Nested) setView() {
 	n.View = n.snap.fork()
 	n.View.schema = n.snap.schema.With(n.Name, n.inside())
@@ -232,8 +229,8 @@ func (n *Nested) setView() {
 	n.View.staged = n.snap.staged
 }
 
-// checkChange returns an error if the value cannot be changed at its path. The path may have led
-// to another kind of value when a client asked for it.
+// checkChange returns an error if the value cannot be changed at its path. A client may have asked for
+// the path when another kind of value was there.
 func (n *Nested) checkChange() error {
 	if n.ReadOnly || n.IsID || len(n.at) == 0 {
 		return malformed("", "the value at %s cannot be changed by itself", n.Name)
@@ -241,9 +238,9 @@ func (n *Nested) checkChange() error {
 	return nil
 }
 
-// Nested runs fn on a Tx of the view of a nested value, and writes what fn has made of that value
-// into its record, which the rules judge as a whole. Pointers of faults lead to where fn read the
-// value at fault; for other faults Member is the pointer, into the record.
+// Nested runs fn on a Tx of the view of a nested value, and writes the changed value into the
+// record. The rules check the whole record. Pointers of faults lead into the bodies that fn has read;
+// for a fault elsewhere in the record, Member is a pointer into the record.
 func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 	n, err := tx.snap.Nested(path, create)
 	if err != nil {
@@ -281,7 +278,7 @@ func (tx *Tx) Nested(path []string, create bool, fn func(*Tx) error) error {
 	})
 }
 
-// place moves a fault from the record into what was read for tx, a Tx of the view of n.
+// place moves a fault from the record into a body that was read for tx, a Tx of the view of n.
 func (tx *Tx) place(n *Nested, f schema.Fault) schema.Fault {
 	below, ok := strings.CutPrefix(f.Pointer, rawjson.Pointer(n.at...))
 	if ok && (below == "" || below[0] == '/') {
@@ -306,8 +303,8 @@ func (tx *Tx) place(n *Nested, f schema.Fault) schema.Fault {
 	return f
 }
 
-// Assign sets a top-level field of the view of a nested value. The value must be of the kind of
-// the one that it replaces: an array, an object or a scalar.
+// Assign sets a top-level field of the view of a nested value. The old and the new value must be of
+// the same kind: an array, an object or a scalar.
 func (tx *Tx) Assign(name string, value jsontext.Value) (*Record, error) {
 	c := tx.snap.byName[name]
 	if c == nil {
@@ -329,8 +326,8 @@ func (tx *Tx) Assign(name string, value jsontext.Value) (*Record, error) {
 	return &Record{Value: value}, nil
 }
 
-// checkElements returns an error if an array that replaces a collection has ids twice, or elements
-// that are no objects although the collection or others at its path have objects.
+// checkElements returns an error if an array that replaces a collection has an id twice. It also
+// returns an error for an element that is not an object, if arrays at this path have objects.
 func (tx *Tx) checkElements(c *collection, value jsontext.Value) error {
 	areObjects := tx.nested.holdsObjects(tx.nested.at)
 	for i, r := range whole(c.name, value, tx.snap.conventions).recordList() {
@@ -450,7 +447,7 @@ func (tx *Tx) doInView(op *operation, n *Nested, create Mode) (*element, error) 
 	field := tx.snap.byName[n.Name]
 	switch op.op {
 	case "set":
-		return nil, tx.below("/value", func() error {
+		return nil, tx.Below("/value", func() error {
 			_, err := tx.Assign(n.Name, op.value)
 			return err
 		})

@@ -199,9 +199,13 @@ func (a *rebasing) validate(changes []Change, base *Snapshot) error {
 			if before == nil { // or the whole collection was replaced
 				before = old.valueAt(ch.ID)
 			}
-			tx.Translate(func(p string) string { return at + p })
-			tx.refer(ch.element(), before, nil)
-			tx.translate = unmoved
+			refer := func() error {
+				tx.refer(ch.element(), before, nil)
+				return nil
+			}
+			if err := tx.Below(at, refer); err != nil {
+				return err
+			}
 		}
 	}
 	if err := faultError(faults, taken, nil); err != nil {

@@ -15,9 +15,9 @@ import (
 	"pickup/internal/storage"
 )
 
-// checkReferences returns a *FaultError if references are wrong. It reports references of written elements to
-// missing records, if the rules require the record, unless the element had the same reference
-// before. It also reports restricted references to deleted records.
+// checkReferences returns a *FaultError if references are wrong. It reports references of written
+// elements to missing records, if the rules require the record, unless the element had the same
+// reference before. It also reports restricted references to deleted records.
 func (tx *Tx) checkReferences() error {
 	var all FaultError
 	for _, w := range tx.pending {
@@ -26,7 +26,7 @@ func (tx *Tx) checkReferences() error {
 			continue
 		}
 		if w.gone {
-			if err := all.add(placed(tx.restricted(w.element), w.translate)); err != nil {
+			if err := all.Add(placed(tx.restricted(w.element), w.translate)); err != nil {
 				return err
 			}
 			continue
@@ -35,7 +35,7 @@ func (tx *Tx) checkReferences() error {
 			if v.ref.MustExist && !holdsReference(w.before, v.ref.Member, v.id) {
 				near := tx.snap.nearestIDs(v.ref.Collection, v.id, w.element)
 				fault := faultAt(storage.ErrInvalid, pointer, "%s%s", v.detail(), near)
-				if err := all.add(placed(fault, w.translate)); err != nil {
+				if err := all.Add(placed(fault, w.translate)); err != nil {
 					return err
 				}
 			}
@@ -103,34 +103,25 @@ const (
 	maxCompared = 10000 // compared ids
 )
 
-// nearestIDs returns the end of a sentence with the nearest ids to an unknown id, except the id
-// of the refused record.
+// nearestIDs returns the end of a sentence with the ids nearest to an unknown id. It leaves out the
+// refused record.
 func (s *Snapshot) nearestIDs(collection, id string, refused element) string {
 	var ids []string
-	self := false
 	for r := range s.All(collection) {
-		if refused == (element{collection, r.ID}) {
-			self = true
-		} else if !storage.IsPositionKey(r.ID) && len(ids) < maxCompared {
+		isRefused := refused == element{collection, r.ID}
+		if !isRefused && !storage.IsPositionKey(r.ID) && len(ids) < maxCompared {
 			ids = append(ids, r.ID)
 		}
 	}
-	switch {
-	case len(ids) == 0 && self:
+	if len(ids) == 0 {
 		return ""
-	case len(ids) == 0:
-		return ", which has none"
-	case len(ids) == 1 && self:
-		return "; the nearest id is " + rawjson.Shorten(ids[0])
-	case len(ids) == 1:
-		return "; the only id is " + rawjson.Shorten(ids[0])
 	}
 	near := spell.NearestIDs(id, ids)
 	near = near[:min(maxNear, len(near))]
 	for i := range near {
 		near[i] = rawjson.Shorten(near[i])
 	}
-	return "; the nearest ids are " + strings.Join(near, ", ")
+	return "; nearest ids: " + strings.Join(near, ", ")
 }
 
 // Delete deletes and returns a record. In the collections called children, Delete also deletes the

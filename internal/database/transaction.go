@@ -16,8 +16,9 @@ import (
 // maxFaults is roughly how many faults Do reports. More would not be read.
 const maxFaults = 100
 
-// maxWrittenBytes and 16 times the size of the database are how many bytes the operations of Do may
-// write: a short one may write a whole collection. Tests lower the limit.
+// maxWrittenBytes plus 16 times the size of the database is the maximum number of bytes that the
+// operations of Do may write, since a short operation may write a whole collection. Tests lower the
+// limit.
 var maxWrittenBytes = 256 << 20
 
 // Do makes the operations in a JSON array, in their order. Each sees those before it:
@@ -32,23 +33,23 @@ var maxWrittenBytes = 256 << 20
 //	{"op": "rename", "collection": …, "field": …, "to": …}
 //	{"op": "unset", "collection": …, "field": …}
 //
-// All but the last three take a path, a list of strings, which leads on from the record with the
-// id, or from an object, to a nested value, see Snapshot.Nested.
+// All but the last three operations accept a path, a list of strings. The path leads from the record
+// with the id, or from an object, to a nested value, see Snapshot.Nested.
 //
-// The first four mean what Put and Delete do; create is the Mode of new records. An object
-// has no id. An update removes the fields in unset, after it has merged those of record. set
-// adds or replaces a top-level field, and remove removes it: its records are deleted and
-// created one by one. The last two change a field of all records. The condition "if" is an
-// object with fields that the record or object must have; null also stands for a missing one.
+// The first four operations are like Put and Delete; create is the Mode of new records. An object
+// has no id. An update merges the fields of record, and then removes the fields in unset. The
+// operation set adds or replaces a top-level field, and remove removes a field: the records are
+// deleted and created one by one. The last two operations change a field of all records. The
+// condition "if" is an object with fields that the record or object must have; null also stands for
+// a missing field.
 //
-// Do returns for each operation the value that it has stored, as it is after the last one, or
-// nil.
+// For each operation, Do returns the written value as the last operation has left it, or nil.
 //
-// The error is a *FaultError whose pointers lead into the array, as in /0/record/title. Do tries
-// all operations; the error wraps the error of the first one that failed. These are, in
-// addition to the errors of Put and Delete, ErrNotFound, and ErrMismatch if a condition does
-// not hold or a new name is in use. If the operations write too much at once, the error wraps
-// ErrTooLarge. Then the caller must drop tx. Unique values are checked after the last operation.
+// The error is a *FaultError with pointers into the array, as in /0/record/title. Do tries all
+// operations. The error wraps the error of the first failed operation: an error of Put or Delete,
+// ErrNotFound, or ErrMismatch if a condition does not hold or a new name is in use. The error wraps
+// ErrTooLarge if the operations write too much. After an error, the caller must drop tx. Unique
+// values are checked after the last operation.
 func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, error) {
 	var written []*writtenValue
 	var all FaultError
@@ -56,7 +57,7 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 	tx.collides = func(c collision) { collisions = append(collisions, c) }
 	defer func() { tx.collides = nil }()
 	most := maxWrittenBytes + 16*tx.snap.size()
-	others := 0 // faults besides collisions
+	others := 0 // number of faults besides collisions
 	for v := range rawjson.Elements(operations) {
 		at := fmt.Sprintf("/%d", len(written))
 		if others >= maxFaults {
@@ -66,15 +67,15 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 		}
 		seen := len(collisions)
 		var w *writtenValue
-		err := tx.below(at, func() (err error) {
+		err := tx.Below(at, func() (err error) {
 			w, err = tx.do(v, create)
 			return err
 		})
-		others -= len(all.Faults)
-		if err := all.add(err); err != nil {
+		before := len(all.Faults)
+		if err := all.Add(err); err != nil {
 			return nil, err
 		}
-		others += len(all.Faults)
+		others += len(all.Faults) - before
 		for _, c := range collisions[seen:] {
 			all.addTaken(c.faults, c.translate)
 		}
@@ -84,7 +85,7 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 			return nil, &storage.AdviceError{Err: storage.ErrTooLarge, Advice: fmt.Sprintf(advice, most>>20)}
 		}
 	}
-	if others == 0 {
+	if others == 0 { // a collision counts only if the last operation has left it
 		all = FaultError{}
 		for _, c := range collisions {
 			if value := tx.snap.valueAt(c.element); value != nil {
@@ -105,13 +106,13 @@ func (tx *Tx) Do(operations jsontext.Value, create Mode) ([]jsontext.Value, erro
 	return values, nil
 }
 
-// writtenValue is what an operation has written.
+// A writtenValue names the value that an operation has written.
 type writtenValue struct {
 	element
-	path []string // to the nested value that element names in its view; nil: element is no nested one
+	path []string // if not nil, element is in the view of the nested value at path
 }
 
-// stored returns the value of what an operation has written, or nil.
+// stored returns the value that an operation has written, or nil.
 func (tx *Tx) stored(w *writtenValue) jsontext.Value {
 	if w.path == nil {
 		return tx.snap.valueAt(w.element)
@@ -123,8 +124,8 @@ func (tx *Tx) stored(w *writtenValue) jsontext.Value {
 	return n.View.valueAt(w.element)
 }
 
-// do makes one operation, and returns what it has written. The pointers of its faults lead into
-// the operation.
+// do makes one operation, and returns the written value. The pointers of faults lead into the
+// operation.
 func (tx *Tx) do(v jsontext.Value, create Mode) (*writtenValue, error) {
 	op, err := parseOperation(v)
 	if err != nil {
@@ -149,7 +150,7 @@ func (tx *Tx) doOne(op *operation, create Mode) (*element, error) {
 		}
 	}
 	if op.op == "set" {
-		return &element{name, ""}, tx.below("/value", func() error { return tx.setField(name, op.value) })
+		return &element{name, ""}, tx.Below("/value", func() error { return tx.setField(name, op.value) })
 	}
 	c := tx.snap.byName[name]
 	if c == nil {
@@ -171,12 +172,9 @@ func (tx *Tx) doOne(op *operation, create Mode) (*element, error) {
 }
 
 func (tx *Tx) noCollection(name string) error {
-	fault := schema.Fault{Pointer: "/collection",
-		Detail: fmt.Sprintf("there is no collection %q", rawjson.Shorten(name))}
-	if near := spell.Nearest(name, tx.snap.Names()); near != "" {
-		fault.Detail += "; did you mean " + near + "?"
-		fault.Suggestion = near
-	}
+	detail := fmt.Sprintf("there is no collection %q", rawjson.Shorten(name))
+	near := spell.Nearest(name, tx.snap.Names())
+	fault := schema.Fault{Pointer: "/collection", Detail: detail}.Meaning(near, near)
 	return &FaultError{Kind: storage.ErrNotFound, Faults: []schema.Fault{fault}}
 }
 
@@ -185,12 +183,12 @@ func (tx *Tx) createIn(op *operation, c *collection, mode Mode) (*element, error
 		return nil, malformed("/collection", "%s is no collection: set replaces it", op.collection)
 	}
 	var id string
-	err := tx.below("/record", func() error {
+	err := tx.Below("/record", func() error {
 		r, err := tx.create(mode, op.collection, "", op.record)
 		if err == nil {
 			id = r.ID
 		}
-		return shapeFault(err, "")
+		return err
 	})
 	return &element{op.collection, id}, err
 }
@@ -239,7 +237,7 @@ func (tx *Tx) changeOne(op *operation, c *collection) (*element, error) {
 	}
 	err = tx.moving(intoOperation, func() error {
 		_, err := tx.modify(mode, op.collection, op.id, op.record, unset)
-		return shapeFault(err, rawjson.Pointer(tx.snap.IDMember(op.collection)))
+		return err
 	})
 	return &element{op.collection, op.id}, err
 }
@@ -326,13 +324,15 @@ func (tx *Tx) setField(name string, value jsontext.Value) error {
 	return tx.deleted(old, nil)
 }
 
-// setCollection deletes all records of a collection and creates those of value, which keep
-// their ids. The rules for deletions apply to those whose ids are gone.
+// setCollection deletes all records of a collection and creates the records of value with their
+// ids. The rules for deletions apply to records whose ids are gone.
 func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	if faults := tx.rules(name).CheckType(jsontext.Value("[]")); faults != nil {
 		return &FaultError{Kind: storage.ErrInvalid, Faults: faults}
 	}
-	old, since, wasMine := tx.snap.byName[name], len(tx.changes), tx.mine[name]
+	old := tx.snap.byName[name]
+	since := len(tx.changes)
+	wasMine := tx.mine[name]
 	empty := whole(name, jsontext.Value("[]"), tx.snap.conventions)
 	empty.ids.inherit(tx.snap.idsOf(name))
 	tx.mine[name] = true
@@ -340,11 +340,11 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	var all FaultError
 	i := 0
 	for v := range rawjson.Elements(value) {
-		err := tx.below(fmt.Sprintf("/%d", i), func() error {
+		err := tx.Below(fmt.Sprintf("/%d", i), func() error {
 			_, err := tx.create(createKept, name, "", v)
-			return shapeFault(err, "")
+			return err
 		})
-		if err := all.add(err); err != nil {
+		if err := all.Add(err); err != nil {
 			return err
 		}
 		if len(all.Faults) >= maxFaults {
@@ -355,7 +355,7 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	if all.Kind != nil {
 		return &all
 	}
-	// One change of the whole field takes the place of the single ones.
+	// One change of the whole field replaces the changes of the records.
 	made := tx.snap.byName[name]
 	tx.changes = tx.changes[:since]
 	if old == nil {
@@ -372,8 +372,8 @@ func (tx *Tx) setCollection(name string, value jsontext.Value) error {
 	return tx.deleted(old, made)
 }
 
-// deleted handles the records that refer to records of old, which now took the place of, if
-// that does not have them any more. Both may be nil.
+// deleted handles references to the records of old that now, the new collection, does not have. Both
+// collections may be nil.
 func (tx *Tx) deleted(old, now *collection) error {
 	var gone []element
 	for _, r := range old.recordList() {
@@ -431,7 +431,7 @@ func (tx *Tx) renameField(op *operation, c *collection) error {
 	return faultError(faults, nil, nil)
 }
 
-// referAs is refer for an element that an operation on all records has renamed.
+// referAs is refer for an element of a renamed top-level field. record names the element in faults.
 func (tx *Tx) referAs(record string, at element) {
 	outer := tx.translate
 	tx.translate = func(f schema.Fault) schema.Fault { return outer(inRecord(f, "/to", record)) }
@@ -439,7 +439,8 @@ func (tx *Tx) referAs(record string, at element) {
 	tx.translate = outer
 }
 
-// inRecord returns a fault in a record as one at a pointer into an operation on all records.
+// inRecord moves a fault in a record to a pointer into an operation on all records. The sentence then
+// names the record.
 func inRecord(f schema.Fault, pointer, record string) schema.Fault {
 	f.Detail = record + f.Pointer + ": " + f.Detail
 	f.Pointer = pointer
@@ -481,7 +482,7 @@ func (tx *Tx) editAll(op *operation, c *collection) error {
 				return err
 			})
 		}
-		if err := all.add(err); err != nil {
+		if err := all.Add(err); err != nil {
 			return err
 		}
 		if len(all.Faults) >= maxFaults {

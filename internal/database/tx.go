@@ -17,7 +17,7 @@ import (
 // them only when they are durable. A Tx is valid only in the function of the call of Update.
 //
 // Bodies are valid JSON without duplicate names, with the client's spelling of names: the
-// pointers of a FaultError lead into the body. Returned records are as stored.
+// pointers of a FaultError lead into the body, see Below. Returned records are as stored.
 type Tx struct {
 	snap    *Snapshot // the collections are shared with other snapshots unless in mine
 	mine    map[string]bool
@@ -26,7 +26,7 @@ type Tx struct {
 
 	pending   []pending       // what the end of the Tx checks
 	collides  func(collision) // see checkUnique; nil: values may not collide
-	translate translation     // see Translate
+	translate translation     // of faults in the values that are being written
 
 	history    *history
 	edits      *edits
@@ -80,8 +80,8 @@ func (tx *Tx) own(name string) *collection {
 	return c
 }
 
-// set sets a record of a collection to a value. The fields of the value must be in the order of the old value, see
-// rawjson.Merge.
+// set sets a record of a collection to a value. The fields of the value must be in the order of the
+// old value, see rawjson.Merge.
 func (tx *Tx) set(collection, id string, value jsontext.Value) *Record {
 	r, old := tx.own(collection).set(id, value)
 	ch := Change{Collection: collection, ID: id, After: value}
@@ -123,8 +123,8 @@ const (
 )
 
 // Put writes a record or, if id is empty, a singular resource. The error wraps
-// ErrNotFound if there is no such record or resource, or ErrShape if the body is not an
-// object or has another id; other errors are a *FaultError. The id of a record keeps its
+// ErrNotFound if there is no such record or resource; other errors are a *FaultError, which
+// wraps ErrShape if the body is not an object or has another id. The id of a record keeps its
 // spelling. When fields are merged, Put checks only the sent fields.
 //
 // A new record has the id, which becomes a number if the ids of the collection are
@@ -137,7 +137,7 @@ func (tx *Tx) Put(mode Mode, name, id string, body jsontext.Value) (*Record, err
 	return tx.modify(mode, name, id, body, nil)
 }
 
-// modify is Put for an existing record or resource. Then it removes the fields called unset.
+// modify is Put for an existing record or resource. It also removes the fields called unset.
 func (tx *Tx) modify(mode Mode, name, id string, body jsontext.Value, unset []string) (*Record, error) {
 	old, err := tx.target(name, id)
 	if err != nil {
@@ -187,16 +187,16 @@ func (tx *Tx) create(mode Mode, collection, id string, body jsontext.Value) (*Re
 		if v, has := rawjson.Member(value, idMember); !has {
 			value = rawjson.SetMember(value, idMember, spelled(tx.snap.newIDs(collection, c.ids), id))
 		} else if sent, _ := storage.ID(value, idMember); sent != id {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: %w",
-				idMember, rawjson.Show(v), rawjson.Shorten(id), storage.ErrShape)
+			const detail = "the body's %s is %s, but the request is for %q"
+			return nil, malformed(rawjson.Pointer(idMember), detail, idMember, rawjson.Show(v), rawjson.Shorten(id))
 		}
 	}
 	rules := tx.rules(collection)
 	if mode == CreateWithDefaults {
 		value = rules.WithDefaults(value)
 		if rawjson.Depth(value) > rawjson.MaxDepth {
-			return nil, fmt.Errorf("with the defaults of the schema it would be nested deeper than %d levels: %w",
-				rawjson.MaxDepth, storage.ErrShape)
+			const detail = "with the defaults of the schema it would be nested deeper than %d levels"
+			return nil, malformed("", detail, rawjson.MaxDepth)
 		}
 	}
 	value, id, invalid, taken := tx.withID(collection, c.ids, value, mode != createKept && rules.ReadOnlyID(), c.has)
@@ -363,8 +363,7 @@ func (tx *Tx) read(collection string, body jsontext.Value) (
 	value jsontext.Value, sent map[string]string, faults []schema.Fault, err error,
 ) {
 	if body.Kind() != '{' {
-		err = fmt.Errorf("a record is a JSON object, not %s: %w", rawjson.KindName(body), storage.ErrShape)
-		return nil, nil, nil, err
+		return nil, nil, nil, malformed("", "a record is a JSON object, not %s", rawjson.KindName(body))
 	}
 	value, sent, faults = tx.rules(collection).Canonical(rawjson.Unescaped(body))
 	return value, sent, faults, nil
@@ -378,8 +377,8 @@ func keepID(old *Record, value jsontext.Value, idMember string) (jsontext.Value,
 	stored, _ := rawjson.Member(old.Value, idMember)
 	if v, has := rawjson.Member(value, idMember); has {
 		if id, _ := storage.ID(value, idMember); id != old.ID {
-			return nil, fmt.Errorf("the body's %s is %s, but the request is for %q: the id cannot be changed: %w",
-				idMember, rawjson.Show(v), rawjson.Shorten(old.ID), storage.ErrShape)
+			const detail = "the body's %s is %s, but the request is for %q: the id cannot be changed"
+			return nil, malformed(rawjson.Pointer(idMember), detail, idMember, rawjson.Show(v), rawjson.Shorten(old.ID))
 		}
 	}
 	return rawjson.SetMember(value, idMember, string(stored)), nil
@@ -411,8 +410,8 @@ type collision struct {
 	faults    []schema.Fault
 }
 
-// checkUnique is taken for a record that is about to be written. Do looks at collisions at its
-// end, so that records can swap values.
+// checkUnique is taken for a record that is about to be written. In Do, records may swap values, so
+// checkUnique collects collisions, which Do checks after the last operation.
 func (tx *Tx) checkUnique(
 	c *collection, value jsontext.Value, id string, names []string, sent map[string]string,
 ) []schema.Fault {
@@ -431,9 +430,9 @@ func describe(collection string, r *Record) string {
 	return "/" + collection + "/" + r.ID
 }
 
-// A pending is a check at the end of the transaction, when the order of writes does not matter:
-// the references of a written element must exist, and there must be no restricted reference to a
-// deleted record.
+// A pending is a check at the end of the transaction, where the order of writes does not matter. The
+// targets of references in a written element must exist, and a deleted record must have no
+// restricted references.
 type pending struct {
 	element
 	gone      bool           // whether the element was deleted
@@ -441,21 +440,16 @@ type pending struct {
 	translate translation
 }
 
-// Translate sets how pointers in faults are translated, from the next bodies to the request.
-func (tx *Tx) Translate(pointer func(string) string) {
-	tx.translate = func(f schema.Fault) schema.Fault { return moved(f, pointer(f.Pointer)) }
-}
-
-// below is moving for faults that move below a pointer.
-func (tx *Tx) below(pointer string, fn func() error) error {
+// Below runs fn, and prefixes the pointers of faults in the values that fn writes: of the faults
+// that fn returns, and of the faults found at the end of the Tx.
+func (tx *Tx) Below(pointer string, fn func() error) error {
 	return tx.moving(func(f schema.Fault) schema.Fault {
 		f.Pointer = pointer + f.Pointer
 		return f
 	}, fn)
 }
 
-// moving runs fn and moves the faults in the values of fn: the faults returned by fn, and the
-// faults found by the end of the Tx.
+// moving is Below for faults that move elsewhere.
 func (tx *Tx) moving(move translation, fn func() error) error {
 	outer := tx.translate
 	tx.translate = func(f schema.Fault) schema.Fault { return outer(move(f)) }
@@ -480,7 +474,8 @@ func moved(f schema.Fault, pointer string) schema.Fault {
 	return f
 }
 
-// refer notes that an element was written, if its references must exist or it is nested.
+// refer notes that an element was written, if the targets of its references must exist or if the Tx
+// is of a nested value.
 func (tx *Tx) refer(at element, before jsontext.Value, sent map[string]string) {
 	must := func(ref schema.Reference) bool { return ref.MustExist }
 	if tx.nested == nil && !slices.ContainsFunc(tx.rules(at.collection).References, must) {

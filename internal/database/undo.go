@@ -296,7 +296,7 @@ func (db *DB) Preview(ctx context.Context, fn func(*Tx) error) (*Snapshot, error
 		return nil, err
 	}
 	tx := db.newTx(base)
-	tx.clock = db.clock.copy()
+	tx.clock = db.clock.fork()
 	err = tx.run(fn)
 	return tx.snap, err
 }

@@ -61,7 +61,7 @@ func (db *DB) Update(ctx context.Context, fn func(*Tx) error) (*Snapshot, error)
 func (db *DB) await(ctx context.Context, u *update) error {
 	for canceled := ctx.Done(); ; {
 		select {
-		case <-u.done: // rather than commit the queue of others
+		case <-u.done: // a finished caller must not commit the queue of others
 			return nil
 		default:
 		}
@@ -164,7 +164,7 @@ func (db *DB) commit(ctx context.Context, group []*update) (n int) {
 			n += db.commit(ctx, group[half:])
 		}
 	case err != nil && db.shared != nil:
-		db.failAll(group[:n], err) // the refusals may come from an old state
+		db.failAll(group[:n], err) // an update may have failed only because the state was old
 	case err != nil:
 		fail(group, err)
 	}
@@ -189,12 +189,12 @@ func (db *DB) commitOwn(ctx context.Context, group []*update) error {
 		rev, err := db.store.Commit(ctx, base.rev, storageChanges(steps)...)
 		switch {
 		case err == nil:
-			for i := range steps { // with different revisions if the store has numbered the steps
+			for i := range steps { // rev is the revision of the last step; a store may number only commits
 				steps[i].rev = rev - min(storage.Rev(len(steps)-1-i), rev-base.rev-1)
 			}
 			db.publish(steps)
 			return nil
-		case errors.Is(err, storage.ErrPending): // perhaps for a schema, which db.write would keep away
+		case errors.Is(err, storage.ErrPending): // perhaps a new schema is pending, and SetSchema needs db.write
 			db.write.Unlock()
 			time.Sleep(retryAfter)
 			db.write.Lock()

@@ -66,7 +66,11 @@ func (r *Recording) add(e *entry) string {
 
 	l := r.list(t.name)
 	if l == nil {
-		l = &list{name: t.name, object: t.object, byID: make(map[string]*source.Item)}
+		l = &list{
+			name:   t.name,
+			object: t.object,
+			byID:   make(map[string]*source.Item),
+		}
 		r.lists = append(r.lists, l)
 	} else if l.object != t.object {
 		return ""
@@ -125,12 +129,19 @@ func (r *Recording) target(e *entry) *target {
 	if len(e.path) != 3 || !isList {
 		return nil
 	}
+	if r.list(t.name) == nil && len(t.records) == 0 {
+		return nil
+	}
 	parents := r.list(e.path[0])
-	if parents == nil || parents.byID[e.path[1]] == nil || r.list(t.name) == nil && len(t.records) == 0 {
+	if parents == nil {
+		return nil
+	}
+	parent := parents.byID[e.path[1]]
+	if parent == nil {
 		return nil
 	}
 	t.parent = spell.Singular(parents.name) + "Id"
-	t.id = rawjson.Get(parents.byID[e.path[1]].Value, r.IDMember)
+	t.id = rawjson.Get(parent.Value, r.IDMember)
 	return t
 }
 

@@ -136,7 +136,8 @@ func Read(text []byte, o Options) (*Recording, error) {
 	for _, l := range r.lists {
 		r.Items = append(r.Items, l.items...)
 		if len(l.items) == 0 {
-			r.Items = append(r.Items, &source.Item{Field: l.name, Whole: true, Value: jsontext.Value("[]")})
+			empty := &source.Item{Field: l.name, Whole: true, Value: jsontext.Value("[]")}
+			r.Items = append(r.Items, empty)
 		}
 		r.route(l)
 	}
@@ -173,7 +174,8 @@ func (r *Recording) findBase(entries []*entry) error {
 	if given == "" {
 		return errors.New("it has no response in JSON from an http or https URL")
 	}
-	return fmt.Errorf("%s is not the http or https URL of an API, as in https://api.example.com/v1", given)
+	const detail = "%s is not the http or https URL of an API, as in https://api.example.com/v1"
+	return fmt.Errorf(detail, given)
 }
 
 // literal escapes the wildcards of rules.
@@ -200,11 +202,15 @@ func (r *Recording) fix(e, latest *entry) string {
 }
 
 // compareParameters orders queries by the number of parameters, most first.
-func compareParameters(a, b string) int { return strings.Count(b, "=") - strings.Count(a, "=") }
+func compareParameters(a, b string) int {
+	return strings.Count(b, "=") - strings.Count(a, "=")
+}
 
 // limitFixed sorts the fixed responses and drops all beyond the limits of a server.
 func (r *Recording) limitFixed() {
-	slices.SortStableFunc(r.Fixed, func(a, b Answer) int { return compareParameters(a.Query, b.Query) })
+	slices.SortStableFunc(r.Fixed, func(a, b Answer) int {
+		return compareParameters(a.Query, b.Query)
+	})
 	size := 0
 	for n, a := range r.Fixed {
 		size += len(a.Path) + len(a.Query) + len(a.Body) + 100
@@ -223,12 +229,15 @@ func (r *Recording) writeReport(requests int) {
 		r.Report = append(r.Report, fmt.Sprintf("%5d %s", r.outcomes[outcome], outcome))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.hidden)) {
-		r.Report = append(r.Report, fmt.Sprintf("hidden: %s of %s", spell.Count(r.hidden[name], "value"), name))
+		line := fmt.Sprintf("hidden: %s of %s", spell.Count(r.hidden[name], "value"), name)
+		r.Report = append(r.Report, line)
 	}
 }
 
 // isWeb reports whether u is an http or https URL, not one of a browser extension or of data.
-func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+func isWeb(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
 
 // decode reads the path and the body of an entry and hides secrets. decode returns the reason
 // if the entry cannot be used, or else "".
@@ -307,7 +316,9 @@ func hasSecret(part string) bool {
 // embeds lists parameters that embed other records.
 var embeds = []string{"_embed", "_expand", "include", "expand", "populate", "embed"}
 
-func (e *entry) isEmbedded() bool { return slices.ContainsFunc(embeds, e.url.Query().Has) }
+func (e *entry) isEmbedded() bool {
+	return slices.ContainsFunc(embeds, e.url.Query().Has)
+}
 
 // rank returns the position of an entry among the others. Whole lists and pages decide the
 // order of a collection, and come before filtered and sorted lists.

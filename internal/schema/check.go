@@ -169,7 +169,7 @@ func (s *Schema) CheckNames(names []string) []Fault {
 		}
 		if near := spell.NearName(name, s.names); near != "" {
 			f := Fault{Pointer: rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not known"}
-			faults = append(faults, f.meaning(near, near))
+			faults = append(faults, f.Meaning(near, near))
 		}
 	}
 	return faults

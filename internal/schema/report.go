@@ -29,9 +29,9 @@ type Fault struct {
 	Member string
 }
 
-// meaning returns f with the suggestion near, unless near is "". text is the suggestion as the
+// Meaning returns f with the suggestion near, unless near is "". text is the suggestion as the
 // sentence spells it.
-func (f Fault) meaning(near, text string) Fault {
+func (f Fault) Meaning(near, text string) Fault {
 	if near != "" {
 		f.Detail += "; did you mean " + text + "?"
 		f.Suggestion = near

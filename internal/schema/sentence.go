@@ -88,7 +88,7 @@ func notOneOf(at, text string, got any, allowed []any) Fault {
 	if got, ok := got.(string); ok {
 		near = spell.Nearest(got, known)
 	}
-	return Fault{Pointer: at, Detail: text + " " + s}.meaning(near, strconv.Quote(near))
+	return Fault{Pointer: at, Detail: text + " " + s}.Meaning(near, strconv.Quote(near))
 }
 
 func formatSentence(k *kind.Format) string {
@@ -120,7 +120,7 @@ func unknown(at []string, sch *jsonschema.Schema) Fault {
 	name := at[len(at)-1]
 	near := spell.NearName(name, slices.Sorted(maps.Keys(sch.Properties)))
 	detail := rawjson.Shorten(name) + " is not a known field, and no others are allowed"
-	return Fault{Pointer: rawjson.Pointer(at...), Detail: detail}.meaning(near, near)
+	return Fault{Pointer: rawjson.Pointer(at...), Detail: detail}.Meaning(near, near)
 }
 
 // ratText returns a number of a schema in decimals, if possible.

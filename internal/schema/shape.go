@@ -145,7 +145,7 @@ func (s *shape) find(v jsontext.Value, at string, sent bool, found []ruleFault) 
 		}
 		if near := spell.NearName(name, s.names); near != "" {
 			f := Fault{Pointer: at + rawjson.Pointer(name), Detail: rawjson.Shorten(name) + " is not a known field"}
-			found = append(found, ruleFault{f.meaning(near, near), "misspelled"})
+			found = append(found, ruleFault{f.Meaning(near, near), "misspelled"})
 		}
 	}
 	return found

@@ -21,16 +21,17 @@ const Hidden = "…"
 
 // words has the words for secrets, in the singular. Some are two words joined, as in
 // card_number.
-var words = []string{
-	"pass", "key", "session", "sid", "pin", "otp", "totp", "jwt", "bearer", "authorization",
-	"authentication", "signature", "iban", "cvv", "cvc", "ssn", "authorisation", "passkey", "authkey",
-	"cardnumber", "creditcard", "accountnumber", "csrf", "xsrf", "mfa", "authcode", "accesscode",
-	"securitycode", "verificationcode", "resetcode", "recoverycode", "logincode",
-}
+var words = strings.Fields(`
+	pass key session sid pin otp totp jwt bearer authorization authentication signature iban cvv cvc ssn
+	authorisation passkey authkey cardnumber creditcard accountnumber csrf xsrf mfa authcode accesscode
+	securitycode verificationcode resetcode recoverycode logincode
+`)
 
 // ends are the ends of such words, as in usertoken.
-var ends = []string{"pwd", "passphrase", "passcode", "secret", "token", "credential", "cookie", "auth",
-	"apikey", "accesskey", "secretkey", "privatekey", "sessionid", "sessid"}
+var ends = strings.Fields(`
+	pwd passphrase passcode secret token credential cookie auth apikey accesskey secretkey privatekey
+	sessionid sessid
+`)
 
 // IsName reports whether a word of a name, or of a text, names a secret: accessToken and
 // X-Api-Key contain such a word, author and monkey do not.
@@ -75,6 +76,12 @@ var token = regexp.MustCompile(`eyJ[\w-]+(?:\.[\w-]*){4}|eyJ[\w-]+\.eyJ[\w-]+\.[
 // parameter matches a name with a value in a URL.
 var parameter = regexp.MustCompile(`[?&;#][^?&;#=\s]+=[^?&;#\s]+`)
 
+// link matches the path of a link in a message, as for a new password.
+var link = regexp.MustCompile(`(?i)(/(?:` +
+	`(?:reset|forgot|set|change|new|create|recover)[-_/]?passwords?|` +
+	`passwords?[-_/]?(?:reset|recovery|change)|(?:[\w-]*[-_])?token|` +
+	`magic[-_]?link|(?:verify|confirm)[-_]?e?mail)/)[^\s?#"'<>]+`)
+
 // hiders lists expressions for secrets in a text, with replacements.
 var hiders = []struct {
 	match *regexp.Regexp
@@ -84,8 +91,7 @@ var hiders = []struct {
 	{match: regexp.MustCompile(`(?s)-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|$)`), with: Hidden}, // PEM
 	{match: regexp.MustCompile(`(://)[^\s/?#"'<>\\]+@`), with: "${1}" + Hidden + "@"},                  // a user, and a password
 	{match: regexp.MustCompile(`(?i)\b(bearer\s+)[^\s"',;<>]+`), with: "${1}" + Hidden},
-	{match: regexp.MustCompile(`(?i)(/(?:(?:reset|forgot|set|change|new|create|recover)[-_/]?passwords?|passwords?[-_/]?(?:reset|recovery|change)` +
-		`|(?:[\w-]*[-_])?token|magic[-_]?link|(?:verify|confirm)[-_]?e?mail)/)[^\s?#"'<>]+`), with: "${1}" + Hidden}, // a link in a message
+	{match: link, with: "${1}" + Hidden},
 }
 
 // basic matches the credentials of Basic authentication, and other words after "basic".
@@ -117,13 +123,15 @@ func InText(s string) string {
 // Web Tokens in the name. Hide calls found with the name of each hidden field.
 func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value {
 	out := []byte{v[0]}
-	switch kind := v.Kind(); {
-	case name != "" && IsName(name) && kind != 'n' && kind != 't' && kind != 'f':
+	isPlain := v.Kind() == 'n' || v.Kind() == 't' || v.Kind() == 'f'
+	if IsName(name) && !isPlain {
 		found(name)
 		return rawjson.AppendQuote(nil, Hidden)
-	case kind == '"':
+	}
+	switch v.Kind() {
+	case '"':
 		return hideString(v, name, found)
-	case kind == '{':
+	case '{':
 		about := subject(v)
 		for quoted, e := range rawjson.Members(v) {
 			name := rawjson.Unquote(quoted)
@@ -136,7 +144,7 @@ func Hide(v jsontext.Value, name string, found func(name string)) jsontext.Value
 			}
 			out = rawjson.AppendQuotedMember(out, quoted, Hide(e, name, found))
 		}
-	case kind == '[':
+	case '[':
 		for e := range rawjson.Elements(v) {
 			out = append(rawjson.AppendComma(out), Hide(e, "", found)...)
 		}

@@ -19,7 +19,9 @@ var fixedComponents []byte
 const schemaPrefix = "#/components/schemas/"
 
 // ref returns a reference to a schema.
-func ref(name string) object { return object{{"$ref", schemaPrefix + name}} }
+func ref(name string) object {
+	return object{{"$ref", schemaPrefix + name}}
+}
 
 // errorsText describes the response to errors, in Markdown with a line for each status.
 //

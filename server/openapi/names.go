@@ -44,4 +44,6 @@ func StatusText(status int) string {
 
 // HasPath reports whether the field of that name has a path. The path of the empty name is the
 // index, and /_/ belongs to the service.
-func HasPath(name string) bool { return name != "" && name != "_" }
+func HasPath(name string) bool {
+	return name != "" && name != "_"
+}

@@ -102,7 +102,9 @@ func (d *apiDocument) inForm(template string) string {
 }
 
 // quoted returns a text as a part of a JSON string.
-func quoted(s string) string { return strings.Trim(rawjson.Quote(s), `"`) }
+func quoted(s string) string {
+	return strings.Trim(rawjson.Quote(s), `"`)
+}
 
 // example returns replacements of a placeholder by an example. nil removes the placeholder.
 func example(name string, v jsontext.Value) []string {

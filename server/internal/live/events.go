@@ -52,10 +52,10 @@ func EventID(run string, rev storage.Rev) string {
 	return run + "-" + strconv.FormatUint(uint64(rev), 10)
 }
 
-// A batch has the events from any state between two revisions to a later state.
+// A batch has the events that lead from any of several states to a later state.
 type batch struct {
-	from, until storage.Rev // first and last of the earlier states
-	rev         storage.Rev // later state
+	from, until storage.Rev // the first and the last of these states
+	rev         storage.Rev // the later state
 	data        []byte
 	users       int // guarded by hub.mu; the group and the streams that use a large batch; 0 if small
 }
@@ -71,7 +71,7 @@ func encode(db *database.DB, t Topic, rev storage.Rev) (*batch, error) {
 	}
 	out := &batch{from: rev, until: rev, rev: rev}
 	events := make([][]Event, len(revisions))
-	start := 0
+	start := 0 // index of the first revision after the reset, if one is needed
 	for i, r := range slices.Backward(revisions) {
 		events[i], ok = t.Events(r)
 		if ok {

@@ -49,7 +49,7 @@ type hub struct {
 }
 
 // A group has the streams with the same key. Most streams of a group need the same events at the
-// same time, so the events are encoded once.
+// same time, so the group encodes the events once.
 type group struct {
 	streams int    // guarded by hub.mu
 	latest  *batch // guarded by hub.mu; nil if there is none
@@ -193,8 +193,8 @@ func (s *Subscription) Follow(ctx context.Context, revoked <-chan struct{}, w *W
 	defer beat.Stop()
 	changes, _ := s.topic.(ChangesTopic)
 	moved := s.moved(changes)
-	number := cmp.Or(s.Request, math.MaxUint64)
-	var report <-chan time.Time // one event for many streams that open or close
+	number := cmp.Or(s.Request, math.MaxUint64) // the log knows no such number, and returns all requests
+	var report <-chan time.Time                 // delays the event status, so that many streams cause one event
 	var events [][]byte
 	for {
 		var requests <-chan struct{}
@@ -302,10 +302,10 @@ func (s *Subscription) sent() {
 // refreshLocked updates the state that streams compare with the state of the client. The caller
 // has h.mu.
 func (h *hub) refreshLocked(status func() string) {
-	select {
-	case <-h.more:
-	default:
-		if h.more != nil {
+	if h.more != nil { // not the first call
+		select {
+		case <-h.more:
+		default:
 			return
 		}
 	}

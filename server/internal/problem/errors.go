@@ -210,6 +210,9 @@ func ofFaults(e *database.FaultError) *Problem {
 		p = New(http.StatusConflict, "Another record refers to this one. Nothing was deleted.")
 	case storage.ErrShape:
 		p = BadRequest("The body does not have the right form. Nothing was changed.")
+		if len(e.Faults) == 1 {
+			p = BadRequest(e.Faults[0].Detail)
+		}
 	case storage.ErrNotFound:
 		p = New(http.StatusNotFound, "A record or collection does not exist. Nothing was changed.")
 	}
