@@ -2,60 +2,45 @@ package server
 
 import (
 	"slices"
-	"sync"
+
+	"github.com/jellydator/ttlcache/v3"
 )
 
 // A responseCache caches bodies that were sent more than once, by entity tag. Equal tags mean equal
-// bytes, so no entry is ever stale: a write changes the tag, and the cache drops unused entries. The
-// zero value is empty. Several goroutines may use a responseCache at once.
+// bytes, so no entry is ever stale: a write changes the tag. The least recently used entries make
+// room. Several goroutines may use a responseCache at once.
 type responseCache struct {
-	mu    sync.Mutex
-	young map[string][]byte // guarded by mu; nil: sent once
-	old   map[string][]byte // guarded by mu; the previous young
-	size  int               // guarded by mu; of young, in bytes
+	bodies *ttlcache.Cache[string, []byte] // nil: sent once
 }
 
 const (
-	cacheSize      = 4 << 20 // bytes of young, and at most as many of old
+	cacheSize      = 8 << 20 // bytes
 	maxCachedBody  = 1 << 20 // bytes; building a larger body takes less time than sending
-	cacheEntryCost = 128     // bytes of an entry in addition to the body
+	cacheEntryCost = 512     // bytes of an entry in addition to the body
 )
 
+func newResponseCache() responseCache {
+	cost := func(item ttlcache.CostItem[string, []byte]) uint64 {
+		return uint64(cacheEntryCost + len(item.Value))
+	}
+	return responseCache{ttlcache.New(ttlcache.WithMaxCost(cacheSize, cost))}
+}
+
 // get returns the body with the tag, or nil.
-func (s *responseCache) get(tag string) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := s.young[tag]; b != nil {
-		return b
+func (s responseCache) get(tag string) []byte {
+	item := s.bodies.Get(tag)
+	if item == nil {
+		return nil
 	}
-	b := s.old[tag]
-	if b != nil {
-		s.putLocked(tag, b)
-	}
-	return b
+	return item.Value()
 }
 
 // offer stores a copy of a body at the second call with the same tag.
-func (s *responseCache) offer(tag string, body []byte) {
+func (s responseCache) offer(tag string, body []byte) {
 	if len(body) > maxCachedBody {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, young := s.young[tag]
-	_, old := s.old[tag]
-	if !young && !old {
-		s.putLocked(tag, nil)
-	} else if s.young[tag] == nil {
-		s.putLocked(tag, slices.Clone(body))
+	if _, sent := s.bodies.GetOrSet(tag, nil); sent {
+		s.bodies.Set(tag, slices.Clone(body), ttlcache.NoTTL)
 	}
-}
-
-func (s *responseCache) putLocked(tag string, body []byte) {
-	s.size += cacheEntryCost + len(body)
-	if s.young == nil || s.size > cacheSize {
-		s.old, s.young = s.young, make(map[string][]byte)
-		s.size = cacheEntryCost + len(body)
-	}
-	s.young[tag] = body
 }

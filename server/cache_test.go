@@ -7,7 +7,7 @@ import (
 )
 
 func TestResponseCache(t *testing.T) {
-	var s responseCache
+	s := newResponseCache()
 	if s.get("a") != nil {
 		t.Error("an empty responseCache has something")
 	}
@@ -35,12 +35,10 @@ func TestResponseCache(t *testing.T) {
 			t.Fatalf("the entry in use is gone after %d others", i)
 		}
 		kept := 0
-		for _, m := range []map[string][]byte{s.young, s.old} {
-			for _, b := range m {
-				kept += len(b)
-			}
+		for _, item := range s.bodies.Items() {
+			kept += len(item.Value())
 		}
-		if kept > 2*cacheSize {
+		if kept > cacheSize {
 			t.Fatalf("%d bytes are cached", kept)
 		}
 	}
@@ -51,7 +49,7 @@ func TestResponseCache(t *testing.T) {
 
 // TestResponseCacheConcurrent is for the race detector.
 func TestResponseCacheConcurrent(t *testing.T) {
-	var s responseCache
+	s := newResponseCache()
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
