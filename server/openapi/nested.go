@@ -36,12 +36,19 @@ func (d *apiDocument) nested(r describe.Resource) {
 		}
 		definitions[record] = items
 		body := record + "Body"
-		d.about.Definitions = append(d.about.Definitions, describe.Definition{Name: record, Schema: items},
-			describe.Definition{Name: body,
-				Schema: jsontext.Value(`{"description":"The rules of the whole record apply.","type":"object"}`)})
+		const anyObject = `{"description":"The rules of the whole record apply.","type":"object"}`
+		d.about.Definitions = append(d.about.Definitions,
+			describe.Definition{Name: record, Schema: items},
+			describe.Definition{Name: body, Schema: jsontext.Value(anyObject)},
+		)
 		list := describe.Resource{
-			Name: r.Name + "/" + name, Kind: storage.Array, Members: rawjson.MemberNames(rawjson.Get(is, "properties")),
-			Record: record, Create: body, Replace: body, MergePatch: body,
+			Name:       r.Name + "/" + name,
+			Kind:       storage.Array,
+			Members:    rawjson.MemberNames(rawjson.Get(is, "properties")),
+			Record:     record,
+			Create:     body,
+			Replace:    body,
+			MergePatch: body,
 		}
 		more := []string{`{"$ref":"#/components/parameters/_dependent"},`, ""}
 		path := url.PathEscape(r.Name) + "/" + url.PathEscape(name)
@@ -49,8 +56,10 @@ func (d *apiDocument) nested(r describe.Resource) {
 			path = url.PathEscape(r.Name) + "/{id}/" + url.PathEscape(name)
 			const parameters = `":{"parameters":[`
 			more = append(more,
-				`"/<path>`+parameters, `"/`+path+parameters+`{"$ref":"#/components/parameters/id"},`,
-				`"/<path>/{id}`+parameters, `"/`+path+"/{element}"+parameters+`{"$ref":"#/components/parameters/element"},`)
+				`"/<path>`+parameters,
+				`"/`+path+parameters+`{"$ref":"#/components/parameters/id"},`,
+				`"/<path>/{id}`+parameters,
+				`"/`+path+"/{element}"+parameters+`{"$ref":"#/components/parameters/element"},`)
 		}
 		d.resource(list, path, r.Name, more...)
 	}
