@@ -31,22 +31,14 @@ func CSV(
 	name string, text []byte, kindOf func(path []string) jsontext.Kind, wrong func(line int, detail string),
 ) (items []*Item) {
 	t := readTable(text, wrong)
-	var paths [][]string
-	var kinds []jsontext.Kind
-	for i, field := range t.header {
-		field = strings.TrimSpace(field)
-		if strings.ContainsFunc(field, unicode.IsControl) {
-			wrong(t.at, fmt.Sprintf("column %d: %q has a line break or another control character", i+1, field))
-			return nil
-		}
-		path := strings.Split(field, ".")
-		if slices.Contains(path, "") || len(path) > 16 || overlaps(path, paths) {
-			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, "+
-				"or another column has it", i+1, field))
-			return nil
-		}
-		paths = append(paths, path)
-		kinds = append(kinds, cmp.Or(kindOf(path), t.kind(i)))
+	paths := t.paths(wrong)
+	if len(paths) < len(t.header) {
+		return nil
+	}
+
+	kinds := make([]jsontext.Kind, len(paths))
+	for i, path := range paths {
+		kinds[i] = cmp.Or(kindOf(path), t.kind(i))
 	}
 	for n, row := range t.rows {
 		value := jsontext.Value("{}")
@@ -55,12 +47,41 @@ func CSV(
 				value = set(value, paths[i], cellValue(cell, kinds[i]))
 			}
 		}
-		items = append(items, &Item{Field: name, Value: value, line: t.lines[n]})
+		items = append(items, &Item{
+			Field: name,
+			Value: value,
+			line:  t.lines[n],
+		})
 	}
 	if items == nil {
-		items = []*Item{{Field: name, Whole: true, Value: []byte("[]"), line: 1}}
+		empty := &Item{
+			Field: name,
+			Whole: true,
+			Value: []byte("[]"),
+			line:  1,
+		}
+		return []*Item{empty}
 	}
 	return items
+}
+
+// paths returns the path of each column, up to the first header that is not the name of a field.
+func (t *table) paths(wrong func(line int, detail string)) (paths [][]string) {
+	for i, field := range t.header {
+		field = strings.TrimSpace(field)
+		if strings.ContainsFunc(field, unicode.IsControl) {
+			wrong(t.at, fmt.Sprintf("column %d: %q has a line break or another control character", i+1, field))
+			return paths
+		}
+		path := strings.Split(field, ".")
+		if slices.Contains(path, "") || len(path) > 16 || overlaps(path, paths) {
+			wrong(t.at, fmt.Sprintf("column %d: %q is not the name of one field, such as city or from.city, "+
+				"or another column has it", i+1, field))
+			return paths
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // overlaps reports whether a path and one of others are equal, or one is the start of the
@@ -116,8 +137,9 @@ func readTable(text []byte, wrong func(line int, detail string)) (t table) {
 	first, _, _ := bytes.Cut(unquoted(text), []byte("\n"))
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord = -1
+	count := func(c rune) int { return bytes.Count(first, []byte(string(c))) }
 	r.Comma = slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int {
-		return cmp.Compare(bytes.Count(first, []byte(string(a))), bytes.Count(first, []byte(string(b))))
+		return cmp.Compare(count(a), count(b))
 	})
 	if m := separatorLine.FindSubmatch(text); m != nil {
 		r.Comma = rune(m[1][0])
@@ -137,10 +159,13 @@ func readTable(text []byte, wrong func(line int, detail string)) (t table) {
 		case slices.ContainsFunc(row, func(s string) bool { return !utf8.ValidString(s) }):
 			wrong(line, "this is not UTF-8: save the file as CSV UTF-8")
 		case t.header == nil:
-			t.header, t.at = row, line
-		case strings.Join(row, "") == "": // a spreadsheet leaves such a row after a deletion
+			t.header = row
+			t.at = line
+		case strings.Join(row, "") == "":
+			// A spreadsheet leaves such a row after a deletion.
 		case len(row) != len(t.header):
-			values, names := spell.Count(len(row), "value"), spell.Count(len(t.header), "name")
+			values := spell.Count(len(row), "value")
+			names := spell.Count(len(t.header), "name")
 			wrong(line, fmt.Sprintf("%s; the header has %s", values, names))
 		default:
 			t.rows = append(t.rows, row)
@@ -184,5 +209,6 @@ func set(object jsontext.Value, path []string, value []byte) jsontext.Value {
 		}
 		value = set(inner, path[1:], value)
 	}
-	return rawjson.MergeMembers(object, append(rawjson.AppendMember([]byte{'{'}, path[0], value), '}'))
+	field := rawjson.AppendMember([]byte("{"), path[0], value)
+	return rawjson.MergeMembers(object, append(field, '}'))
 }

@@ -34,7 +34,10 @@ func newOperation(op string, i *Item, id, field string) *operation {
 	if id != "" {
 		head = rawjson.AppendText(head, "id", id)
 	}
-	return &operation{head: rawjson.AppendMember(head, field, nil), sets: op == "set"}
+	return &operation{
+		head: rawjson.AppendMember(head, field, nil),
+		sets: op == "set",
+	}
 }
 
 func (o *operation) text() []byte {
@@ -114,9 +117,15 @@ func (p *Part) Done() {
 func Plan(
 	s *database.Snapshot, items []*Item, replace bool, most int64, operations int, wrong func(i *Item, detail string),
 ) []*Part {
-	p := planner{snapshot: s, replace: replace, maxSize: most, maxOperations: operations, wrong: wrong}
-	p.seen = make(map[[2]string]bool)
-	p.lists = make(map[string]*operation)
+	p := planner{
+		snapshot:      s,
+		replace:       replace,
+		maxSize:       most,
+		maxOperations: operations,
+		wrong:         wrong,
+		seen:          make(map[[2]string]bool),
+		lists:         make(map[string]*operation),
+	}
 	for _, i := range items {
 		i.Outcome = ""
 		old := p.compare(i)
@@ -168,8 +177,9 @@ func (p *planner) compare(i *Item) (old []byte) {
 			old = r.Value
 		}
 	}
+	isMade := i.Whole && i.isList() && exists // an empty collection has nothing to add
 	switch {
-	case i.Whole && i.isList() && exists, old != nil && rawjson.Equal(old, i.Value):
+	case isMade, old != nil && rawjson.Equal(old, i.Value):
 		i.Outcome = "equal"
 	case old == nil:
 		i.Outcome = "added"
@@ -210,7 +220,11 @@ func (p *planner) add(i *Item, old []byte) {
 	}
 	grown += int64(len(o.head)) + 4
 	if last == nil || last.size+grown > p.maxSize || len(last.made)+len(last.operations) == p.maxOperations {
-		last = &Part{made: slices.Clip(p.made), size: int64(len(bytes.Join(p.made, []byte(",")))) + 2}
+		made := bytes.Join(p.made, []byte(","))
+		last = &Part{
+			made: slices.Clip(p.made),
+			size: int64(len(made) + len("[]")),
+		}
 		p.parts = append(p.parts, last)
 	}
 	if o.list {

@@ -58,13 +58,26 @@ func JSON(file, name string, text []byte) (items []*Item, err error) {
 		switch {
 		case c.Name == "$schema":
 		case c.Kind != storage.Array:
-			items = append(items, &Item{Field: c.Name, Whole: true, Value: rawjson.Compact(c.Value), At: at})
+			items = append(items, &Item{
+				Field: c.Name,
+				Whole: true,
+				Value: rawjson.Compact(c.Value),
+				At:    at,
+			})
 		case len(c.Elements) == 0:
-			items = append(items, &Item{Field: c.Name, Whole: true, Value: []byte("[]"), At: at})
+			items = append(items, &Item{
+				Field: c.Name,
+				Whole: true,
+				Value: []byte("[]"),
+				At:    at,
+			})
 		}
 		for i, e := range c.Elements {
-			pointer := at + rawjson.Pointer(strconv.Itoa(i))
-			items = append(items, &Item{Field: c.Name, Value: rawjson.Compact(e.Value), At: pointer})
+			items = append(items, &Item{
+				Field: c.Name,
+				Value: rawjson.Compact(e.Value),
+				At:    at + rawjson.Pointer(strconv.Itoa(i)),
+			})
 		}
 	}
 	return items, nil
