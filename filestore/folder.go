@@ -52,10 +52,9 @@ func (s *Store) openFolder(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", s.path, disk.Cause(err))
 	}
-	for _, name := range names {
-		left[name] = left[name] || false
-	}
-	for _, name := range slices.Sorted(maps.Keys(left)) {
+	names = slices.AppendSeq(names, maps.Keys(left))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if err := s.admit(ctx, name, !left[name]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -83,8 +82,8 @@ func (s *Store) enterFolder(ctx context.Context) error {
 	return s.completeIntent(ctx)
 }
 
-// list returns the names of the files in the directory, in order, and the names of files with dot
-// files: true if the dot files are from a write.
+// list returns the names of the files in the directory, in order. left has the names of the files
+// that dot files belong to: true if a write has left a dot file, false if there is only a lock file.
 func (s *Store) list() (names []string, left map[string]bool, err error) {
 	entries, err := s.env.Sys.List(s.folder.Dir())
 	s.odd = nil

@@ -42,13 +42,13 @@ func (p *part) name() string {
 
 // commit makes changes durable, and then the contents. merged says that edits were merged.
 func (s *Store) commit(ctx context.Context, base storage.Rev, changes []storage.Change) (merged bool, err error) {
-	begin := s.env.Now()
+	started := s.env.Now()
 	for again := false; ; again = true {
 		parts, err := s.plan(ctx, base, changes)
 		if err != nil {
 			return false, err
 		}
-		if again && s.env.Now().Sub(begin) > durable.GraceWrite {
+		if again && s.env.Now().Sub(started) > durable.GraceWrite {
 			return false, fmt.Errorf("%w: %s is being written all the time", storage.ErrBusy, s.path)
 		}
 		merged, err := s.write(ctx, parts)
@@ -349,17 +349,22 @@ func (s *Store) completePart(ctx context.Context, p *part) (merged bool, err err
 		f.SetMissing()
 		f.setContent(p.next)
 	}
-	is := func(sum *checksum.Sum) bool { return absent == (sum == nil) && (absent || f.LastSeen.Sum == *sum) }
-	if is(p.New) && !f.Unsynced {
+	has := func(sum *checksum.Sum) bool { // whether the file has the content with the sum; nil: no file
+		if absent || sum == nil {
+			return absent && sum == nil
+		}
+		return f.LastSeen.Sum == *sum
+	}
+	if has(p.New) && !f.Unsynced {
 		return false, nil
 	}
 	if p.next == nil {
-		if is(p.Old) {
+		if has(p.Old) {
 			return false, f.Remove()
 		}
 		return true, nil // the edit is newer
 	}
-	if is(p.Old) || is(p.New) {
+	if has(p.Old) || has(p.New) {
 		return false, f.Write(p.next)
 	}
 
@@ -385,19 +390,25 @@ func (s *Store) refreshPart(ctx context.Context, p *part) (absent bool, err erro
 		p.file = s.newMember(p.name())
 		err = p.file.start(ctx, false)
 	} else {
-		f := p.file
-		before := f.doc
-		err = f.refresh()
-		if err != nil {
-			err = f.unusable(err)
-		} else if p.New != nil && f.LastSeen.Sum == *p.New {
-			f.doc = before // shown with the other parts
-		}
+		err = p.file.refreshFor(p)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
 	return false, err
+}
+
+// refreshFor looks at the file of p. If the file has the new text of p already, the contents stay
+// as they are: the part is shown with the others.
+func (f *dataFile) refreshFor(p *part) error {
+	before := f.doc
+	if err := f.refresh(); err != nil {
+		return f.unusable(err)
+	}
+	if p.New != nil && f.LastSeen.Sum == *p.New {
+		f.doc = before
+	}
+	return nil
 }
 
 // mergePart writes p merged with an edit of the file. An edit in conflict with p becomes a conflict copy.

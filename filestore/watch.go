@@ -183,7 +183,8 @@ func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool
 	var events chan fsnotify.Event
 	var errs chan error
 	if w.events != nil {
-		events, errs = w.events.Events, w.events.Errors
+		events = w.events.Events
+		errs = w.events.Errors
 	}
 	select {
 	case <-done:
@@ -196,7 +197,8 @@ func (w *watcher) receive(done, more <-chan struct{}, due <-chan time.Time) bool
 		w.due = time.Time{}
 	case e, ok := <-events:
 		if !ok { // the watcher is closed
-			w.events, w.due = nil, time.Time{}
+			w.events = nil
+			w.due = time.Time{}
 			break
 		}
 		matters := func(name string) bool { return strings.Contains(filepath.Base(e.Name), name) }

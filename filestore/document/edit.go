@@ -90,14 +90,14 @@ func (e *edit) changeElement(i int, c storage.Change) error {
 	if m.array == nil {
 		return fmt.Errorf("%q is not a collection: %w", c.Collection, storage.ErrShape)
 	}
-	place, ok := m.array.elems.Slot(c.ID)
+	slot, ok := m.array.elems.Slot(c.ID)
 	switch {
 	case ok && c.Value == nil:
 		a := e.ownMember(i).array
-		e.removeElement(a, place)
+		e.removeElement(a, slot)
 		a.count(c.ID, -1)
 	case ok:
-		e.replaceElement(i, place, c.Value)
+		e.replaceElement(i, slot, c.Value)
 	case c.Value != nil:
 		a := e.ownMember(i).array
 		e.addElement(i, a, c.ID, c.Value)
@@ -184,10 +184,10 @@ func newElement(key string, gap, value []byte) element {
 	return element{key: key, text: text, gap: uint32(len(gap))}
 }
 
-// set replaces the text of the element old at place.
-func (e *edit) set(a *array, place int, old element, gap, value []byte) {
+// set replaces the text of the element old in a slot.
+func (e *edit) set(a *array, slot int, old element, gap, value []byte) {
 	now := newElement(old.key, gap, value)
-	a.elems.Put(place, now)
+	a.elems.Put(slot, now)
 	e.wrote(len(now.text), len(old.text))
 }
 
@@ -204,15 +204,15 @@ func (e *edit) put(p *[]byte, text []byte) {
 	*p = slices.Clip(text)
 }
 
-// replaceElement changes the element at place of member i to v.
-func (e *edit) replaceElement(i, place int, v jsontext.Value) {
+// replaceElement changes the element in a slot of member i to v.
+func (e *edit) replaceElement(i, slot int, v jsontext.Value) {
 	m := e.members[i]
-	old, _ := m.array.elems.At(place)
+	old, _ := m.array.elems.At(slot)
 	s := e.styleIn(m).at(old.before())
 	s.flat = breaks(old.text) == 0
-	value := s.merge(old.value(), v, m.array.near(place))
+	value := s.merge(old.value(), v, m.array.near(slot))
 	if !bytes.Equal(value, old.value()) {
-		e.set(e.ownMember(i).array, place, old, old.before(), value)
+		e.set(e.ownMember(i).array, slot, old, old.before(), value)
 	}
 }
 
@@ -270,13 +270,13 @@ func (e *edit) separated(i int, a *array) *list {
 	return l
 }
 
-// removeElement removes the element at place.
-func (e *edit) removeElement(a *array, place int) {
-	old, _ := a.elems.At(place)
-	isFirst := place == a.elems.Nth(0)
+// removeElement removes the element in a slot.
+func (e *edit) removeElement(a *array, slot int) {
+	old, _ := a.elems.At(slot)
+	isFirst := slot == a.elems.Nth(0)
 	a.elems.Delete(old.key)
 	e.wrote(0, len(old.text))
-	for next, after := range a.elems.From(place) {
+	for next, after := range a.elems.From(slot) {
 		e.set(a, next, after, joinGaps(old.before(), after.before(), isFirst, false), after.value())
 		return
 	}
@@ -298,17 +298,17 @@ func (a *array) lastKey() string {
 	return ""
 }
 
-// near returns the elements around a place as examples, the nearest first.
-func (a *array) near(place int) examples {
+// near returns the elements around a slot as examples, the nearest first.
+func (a *array) near(slot int) examples {
 	const most = 4
 	return func() (values [][]byte) {
-		for _, e := range a.elems.Before(place) {
+		for _, e := range a.elems.Before(slot) {
 			values = append(values, e.value())
 			if len(values) == most {
 				break
 			}
 		}
-		for _, e := range a.elems.From(place + 1) {
+		for _, e := range a.elems.From(slot + 1) {
 			values = append(values, e.value())
 			if len(values) >= 2*most {
 				break

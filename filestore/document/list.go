@@ -15,7 +15,7 @@ type list struct {
 	open  byte
 	items []item
 	tail  []byte         // the gap before the closing bracket
-	keys  map[string]int // index by key; set by place
+	keys  map[string]int // index by key; set by index
 	keyed bool           // for Merge: all items have keys
 }
 
@@ -115,9 +115,9 @@ func (l *list) key(i int) string {
 	return l.items[i].key
 }
 
-// place returns the index of the item with a key or a name, or -1. The closing bracket is
+// index returns the index of the item with a key or a name, or -1. The closing bracket is
 // after the last item. The list must not change between two calls.
-func (l *list) place(key string) int {
+func (l *list) index(key string) int {
 	if l.keys == nil {
 		l.keys = make(map[string]int, len(l.items)+1)
 		for i, it := range l.items {
@@ -131,14 +131,14 @@ func (l *list) place(key string) int {
 	return -1
 }
 
-// find returns the index of the item with the key or the name of it, or -1. See place.
+// find returns the index of the item with the key or the name of it, or -1. See index.
 func (l *list) find(it item) int {
-	return l.place(cmp.Or(it.key, string(it.name())))
+	return l.index(cmp.Or(it.key, string(it.name())))
 }
 
 // item returns the item with a key, or nil.
 func (l *list) item(key string) *item {
-	if i := l.place(key); i >= 0 {
+	if i := l.index(key); i >= 0 {
 		return &l.items[i]
 	}
 	return nil

@@ -121,7 +121,7 @@ func (t *markedText) end() {
 func (t *markedText) items(path []string, ours, theirs *list) {
 	next := 0 // item of theirs
 	for _, o := range ours.items {
-		i := theirs.place(o.key)
+		i := theirs.index(o.key)
 		if i < 0 {
 			t.write(o.withGap(), nil)
 			continue

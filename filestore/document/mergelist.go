@@ -21,8 +21,8 @@ type listMerge struct {
 	keepsTheirs bool
 	ordered     bool // the items of all lists are in the same order
 
-	comments struct{ base, kept, other commentMap }
-	known    map[string]int // the number of comments of the base by their texts
+	comments  struct{ base, kept, other commentMap }
+	baseCount map[string]int // the comments of the base, counted by their texts
 }
 
 // mergeLists merges lists whose items have keys.
@@ -32,7 +32,7 @@ func (m *merger) mergeLists(path []string, base, ours, theirs *list, s style) []
 	l.comments.base = base.owned()
 	l.comments.kept = l.kept.owned()
 	l.comments.other = l.other.owned()
-	l.known = l.comments.base.count()
+	l.baseCount = l.comments.base.count()
 	s = s.in(l.kept)
 
 	result := &list{
@@ -61,7 +61,7 @@ func (l *listMerge) chooseOrder() {
 	theirsMoved := !slices.Equal(theirs, base)
 	l.ordered = !oursMoved && !theirsMoved
 	if !oursMoved {
-		l.keepsTheirs = l.relaid || theirsMoved
+		l.keepsTheirs = l.theirsRelaid || theirsMoved
 	} else if theirsMoved && l.ours.open == '[' && !slices.Equal(theirs, ours) {
 		l.conflict(l.path, "both changed the order", nil, nil)
 		l.keepsTheirs = l.theirsWin
@@ -76,7 +76,7 @@ func (l *listMerge) chooseOrder() {
 // commonKeys returns the keys that are in all three lists, in the order of l.
 func commonKeys(l, b, c *list) (keys []string) {
 	for _, it := range l.items {
-		if b.place(it.key) >= 0 && c.place(it.key) >= 0 {
+		if b.index(it.key) >= 0 && c.index(it.key) >= 0 {
 			keys = append(keys, it.key)
 		}
 	}
@@ -100,7 +100,7 @@ func (l *listMerge) mergeGaps(result *list) {
 
 // gapBetween returns the gap between the items with these keys, or nil if they are not neighbors.
 func (l *list) gapBetween(before, key string) *[]byte {
-	i := l.place(key)
+	i := l.index(key)
 	if i < 0 || l.key(i-1) != before {
 		return nil
 	}
@@ -139,13 +139,13 @@ func (l *listMerge) mergeItem(result, ours, theirs *item, s style) {
 		return
 	}
 	oneChanged := sameText(base.value, ours.value) || sameText(base.value, theirs.value)
-	now := l.movedTo(path)
+	now := l.questionAbout(path)
 	if now != "" && !oneChanged && !equal(ours.value, theirs.value) {
 		result.value = l.conflict(path, "both changed it, and "+now, ours.value, theirs.value)
 		return
 	}
 	result.value = l.mergeValue(path, base, ours, theirs, s.at(result.gap))
-	result.label = l.around(path, "in front of the value", base.label, ours.label, theirs.label)
+	result.label = l.mergeAround(path, "in front of the value", base.label, ours.label, theirs.label)
 }
 
 // deletes reports whether to delete an item of one side that the other side, theirs if
@@ -155,10 +155,10 @@ func (l *listMerge) deletes(it *item, comments commentMap, byTheirs bool) bool {
 	if was == nil {
 		return false // it is new
 	}
-	if sameText(was.value, it.value) && !comments.hasNew(it.key, l.known) {
+	if sameText(was.value, it.value) && !comments.hasNew(it.key, l.baseCount) {
 		return true
 	}
-	return l.deleted(append(l.path, it.key), byTheirs)
+	return l.deletionConflict(append(l.path, it.key), byTheirs)
 }
 
 // insertAdded inserts the items that only the other side has.
@@ -171,7 +171,7 @@ func (l *listMerge) insertAdded(result *list, s style) {
 	ex := l.kept.examples()
 	result.insert(added, s, func(it *item) {
 		v := rawjson.Blanked(it.value)
-		if l.lay && len(commentsIn(it.value)) == 0 && jsontext.Value(v).IsValid() {
+		if l.layoutsDiffer && len(commentsIn(it.value)) == 0 && jsontext.Value(v).IsValid() {
 			it.value = s.at(it.gap).lay(v, ex)
 		}
 	})
@@ -184,22 +184,22 @@ func (l *listMerge) added() map[int][]item {
 	added := make(map[int][]item)
 	keptSlots := l.slots(l.kept)
 	otherSlots := l.slots(l.other)
-	place := 0
+	at := 0
 	for n, it := range l.other.items {
-		if i := l.kept.place(it.key); i >= 0 {
+		if i := l.kept.index(it.key); i >= 0 {
 			i++
-			if i > place || !l.ordered {
-				place = i
+			if i > at || !l.ordered {
+				at = i
 			}
 			continue
 		}
 		if l.deletes(&it, l.comments.other, l.keepsTheirs) {
 			continue
 		}
-		for place < len(l.kept.items) && l.precedes(place, keptSlots[place], otherSlots[n]) {
-			place++
+		for at < len(l.kept.items) && l.precedes(at, keptSlots[at], otherSlots[n]) {
+			at++
 		}
-		added[place] = append(added[place], it)
+		added[at] = append(added[at], it)
 	}
 	return added
 }
@@ -210,7 +210,7 @@ func (l *listMerge) precedes(i, slot, other int) bool {
 	if slot != other {
 		return slot < other
 	}
-	return !l.keepsTheirs && l.other.place(l.kept.items[i].key) < 0
+	return !l.keepsTheirs && l.other.index(l.kept.items[i].key) < 0
 }
 
 // slots returns, for each item of a side, the position among the items of the base: an odd
@@ -224,7 +224,7 @@ func (l *listMerge) slots(side *list) []int {
 	next := 2 * len(l.base.items)
 	for i, it := range slices.Backward(side.items) {
 		slots[i] = next
-		if at := l.base.place(it.key); at >= 0 {
+		if at := l.base.index(it.key); at >= 0 {
 			slots[i] = 2*at + 1
 			next = 2 * at
 		}
@@ -241,9 +241,9 @@ func (l *listMerge) mergedComments(merged *list) commentMap {
 			kept := l.comments.kept[a]
 			other := l.comments.other[a]
 			switch {
-			case l.kept.place(a.key) < 0:
+			case l.kept.index(a.key) < 0:
 				all[a] = other
-			case l.other.place(a.key) < 0:
+			case l.other.index(a.key) < 0:
 				all[a] = kept
 			default:
 				all[a] = mergeComments(l.comments.base[a], kept, other)
@@ -265,7 +265,7 @@ func (l *listMerge) setComments(merged *list, s style) {
 	choose := func(a anchor, now []string) (all []string) {
 		for _, text := range want[a] {
 			used[text]++
-			most := max(kept[text], other[text], kept[text]+other[text]-l.known[text])
+			most := max(kept[text], other[text], kept[text]+other[text]-l.baseCount[text])
 			if used[text] <= most {
 				all = append(all, text)
 			}

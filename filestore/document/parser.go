@@ -234,13 +234,13 @@ func (c *parser) check(s *chunk, a *parsedArray) {
 		return
 	}
 	at := s.at
-	place := 0 // of the next element before the edit
+	slot := 0 // of the next element before the edit
 	for i := range s.elements {
 		e := &s.elements[i]
 		v := c.plain[at+int(e.gap) : at+len(e.text)]
 		at += len(e.text)
-		if c.reuse(a, e, place) {
-			place++
+		if c.reuse(a, e, slot) {
+			slot++
 			continue
 		}
 		id, ok := c.id(v, a.idMember)
@@ -252,9 +252,9 @@ func (c *parser) check(s *chunk, a *parsedArray) {
 		if a.was == nil {
 			continue
 		}
-		if slot, ok := a.was.Slot(id); ok {
-			c.reuse(a, e, slot)
-			place = slot + 1
+		if old, ok := a.was.Slot(id); ok {
+			c.reuse(a, e, old)
+			slot = old + 1
 		}
 	}
 }
@@ -269,13 +269,13 @@ func (c *parser) id(element []byte, idMember string) (id string, ok bool) {
 	return id, true
 }
 
-// reuse replaces e by the element that the array had at a place before the edit, if both have
-// the same text, and reports whether it did.
-func (c *parser) reuse(a *parsedArray, e *element, place int) bool {
+// reuse replaces e by the element that the array had in a slot before the edit, if both have the
+// same text, and reports whether they have.
+func (c *parser) reuse(a *parsedArray, e *element, slot int) bool {
 	if a.was == nil {
 		return false
 	}
-	old, ok := a.was.At(place)
+	old, ok := a.was.At(slot)
 	if !ok || storage.IsPositionKey(old.key) || !bytes.Equal(old.text, e.text) {
 		return false
 	}

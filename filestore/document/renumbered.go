@@ -76,7 +76,7 @@ func mostAlike(fields []string, id string, having map[string][]string, now *list
 	}
 	best := id
 	for other, n := range alike {
-		if n > alike[best] || n == alike[best] && best != id && now.place(other) < now.place(best) {
+		if n > alike[best] || n == alike[best] && best != id && now.index(other) < now.index(best) {
 			best = other
 		}
 	}

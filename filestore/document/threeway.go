@@ -72,12 +72,12 @@ func sameBytes(a, b *Document) bool {
 type merger struct {
 	baseDoc, ourDoc, theirDoc *Document // with the same line breaks
 
-	nl        string // the line break of the result, or "" if the documents have the same
-	theirsWin bool   // whether conflicts are decided for theirs
-	relaid    bool   // whether only theirs has another layout than base
-	lay       bool   // whether ours and theirs have different layouts
-	conflicts []Conflict
-	moved     [2]map[string]string // see Merged
+	nl            string // the line break of the result, or "" if the documents have the same
+	theirsWin     bool   // conflicts are decided for theirs
+	layoutsDiffer bool   // the records of ours and theirs are indented differently
+	theirsRelaid  bool   // only theirs has another layout than base
+	conflicts     []Conflict
+	moved         [2]map[string]string // see Merged
 }
 
 // unifyLineBreaks gives the documents the same line breaks. The result gets the line breaks of
@@ -108,15 +108,15 @@ func (m *merger) mergeDocuments() (*Document, error) {
 	ours := m.ourDoc
 	theirs := m.theirDoc
 	m.conflicts = nil
-	m.lay = ours.layout() != theirs.layout()
-	m.relaid = m.lay && ours.layout() == base.layout()
+	m.layoutsDiffer = ours.layout() != theirs.layout()
+	m.theirsRelaid = m.layoutsDiffer && ours.layout() == base.layout()
 
 	s := ours.style
 	s.elsewhere = func(yield func(*list, bool) bool) {} // both sides show how lists are laid out
 	text := m.mergeLists(nil, base.memberList(), ours.memberList(), theirs.memberList(), s)
 	text = text[1 : len(text)-1] // without braces
-	head := m.around(nil, "above the database", base.head, ours.head, theirs.head)
-	foot := m.around(nil, "below the database", base.foot, ours.foot, theirs.foot)
+	head := m.mergeAround(nil, "above the database", base.head, ours.head, theirs.head)
+	foot := m.mergeAround(nil, "below the database", base.foot, ours.foot, theirs.foot)
 	text = concat(head, text, foot)
 	if m.nl == "\r\n" {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
@@ -150,8 +150,8 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
-// around merges the text around a value: comments, and a bracket or a name.
-func (m *merger) around(path []string, where string, base, ours, theirs []byte) []byte {
+// mergeAround merges the text around a value: comments, and a bracket or a name.
+func (m *merger) mergeAround(path []string, where string, base, ours, theirs []byte) []byte {
 	if edited, ok := pick(bytes.Equal, base, ours, theirs); ok {
 		return edited
 	}
@@ -185,15 +185,15 @@ func (m *merger) mergeValue(path []string, base, ours, theirs *item, s style) []
 	return m.conflict(path, "both changed it", ours.value, theirs.value)
 }
 
-// movedTo returns the question about a record that was probably renumbered, or "".
-func (m *merger) movedTo(path []string) string {
+// questionAbout returns the question about a record that was probably renumbered, or "".
+func (m *merger) questionAbout(path []string) string {
 	pointer := rawjson.Pointer(path...)
 	return cmp.Or(m.moved[0][pointer], m.moved[1][pointer])
 }
 
-// deleted records the conflict of an item that one side changed and the other deleted,
+// deletionConflict records the conflict of an item that one side changed and the other deleted,
 // and reports whether the deletion wins.
-func (m *merger) deleted(path []string, byTheirs bool) bool {
+func (m *merger) deletionConflict(path []string, byTheirs bool) bool {
 	detail := "ours deleted it, theirs changed it"
 	if byTheirs {
 		detail = "ours changed it, theirs deleted it"

@@ -431,7 +431,7 @@ func checkOrder(name string, b, o, t, merged *Document) error {
 	}
 	common := func(i int) (names []string) {
 		for _, it := range lists[i].items {
-			if !slices.ContainsFunc(lists[:], func(l *list) bool { return l.place(it.key) < 0 }) {
+			if !slices.ContainsFunc(lists[:], func(l *list) bool { return l.index(it.key) < 0 }) {
 				names = append(names, it.key)
 			}
 		}

@@ -215,7 +215,7 @@ func (u uniform) edited(r *rand.Rand, v []byte) []byte {
 	}
 	l.items = kept
 	for _, name := range []string{"s", "t", "u", "v"} {
-		if r.IntN(4) == 0 && old.place(name) < 0 {
+		if r.IntN(4) == 0 && old.index(name) < 0 {
 			l.items = slices.Insert(l.items, r.IntN(len(l.items)+1), item{label: []byte(quote(name)), value: []byte(u.value(r))})
 		}
 	}

@@ -43,12 +43,12 @@ type File struct {
 
 	mode        Mode
 	cannotWrite error     // why the file cannot be written in the mode ReadOnly
-	usual       Mode      // the mode to try again, because the file was busy; "": none
+	retryMode   Mode      // the mode to return to, because the file was only busy; "": none
 	busySince   time.Time // when the file was busy
 
 	held    error                 // of the latest write, if another program prevented it
 	failure atomic.Pointer[error] // see Failure
-	tried   time.Time             // when failure was last found out
+	tried   time.Time             // when the last write or test ended
 }
 
 // SetSeen records the state of the file at a look.

@@ -218,7 +218,7 @@ type draft struct {
 	*File
 	disk.State
 	content Content
-	path    string
+	path    string   // "" when the file at the path is no draft any more
 	lock    *os.File // holds the lock of the inode; nil: not lockable
 
 	leased bool       // lock has a lease to keep writers away
@@ -317,7 +317,7 @@ func (f *File) installNew(d *draft) error {
 		}
 		return err
 	}
-	if f.Content != d.content {
+	if f.Content != d.content { // the file is not a new one
 		f.Log.Warn(f.Path + " was missing and has been created again")
 	}
 	return f.installed(d)

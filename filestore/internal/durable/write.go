@@ -25,14 +25,15 @@ func (f *File) Write(next Content) (err error) {
 	return f.Refuse(err)
 }
 
-// Prepare finds out whether the cause of an earlier failure has ended.
+// Prepare finds out whether the cause of an earlier failure has ended, and returns why the file
+// still cannot be written. After a failure it probes the modes again, or locks the file again.
 func (f *File) Prepare() error {
 	if !f.CanWrite() {
 		f.probe()
 	}
-	if f.usual != "" && f.Now().Sub(f.busySince) >= TryAfter {
-		f.mode = f.usual
-		f.usual = ""
+	if f.retryMode != "" && f.Now().Sub(f.busySince) >= TryAfter {
+		f.mode = f.retryMode
+		f.retryMode = ""
 	}
 	if f.mode == ReadOnly {
 		return f.cannotWrite
@@ -43,35 +44,42 @@ func (f *File) Prepare() error {
 	return f.lock.refused
 }
 
+// writeOnce writes next in the mode of the file. If the mode has turned out not to work, writeOnce
+// changes the mode.
 func (f *File) writeOnce(next Content) error {
 	if f.mode == InPlace {
 		return f.writeInPlace(next)
 	}
-	usual := f.mode
 	err := f.replace(next)
 	if errors.Is(err, errNoExchange) { // although probe could swap names
 		f.mode = MoveAside
 		return f.replace(next)
 	}
-	if f.LastSeen.Info == nil || errors.Is(err, disk.ErrHeld) ||
-		!disk.IsAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
+	mayHelp := f.LastSeen.Info != nil && !errors.Is(err, disk.ErrHeld)
+	if mayHelp && disk.IsAny(err, syscall.EBUSY, syscall.EXDEV, syscall.EPERM, syscall.EACCES) {
+		return f.tryWriteInPlace(next, err)
+	}
+	return err
+}
+
+// tryWriteInPlace writes next in place after replace has failed with why: the file or the directory
+// does not allow a replacement, but perhaps a write. It returns why if a write is not allowed either.
+func (f *File) tryWriteInPlace(next Content, why error) error {
+	before := f.mode
+	f.mode = InPlace
+	err := f.writeInPlace(next)
+	if errors.Is(err, disk.ErrHeld) {
+		f.mode = before
 		return err
 	}
-
-	// The file or the directory does not allow a replacement, but perhaps a write.
-	f.mode = InPlace
-	again := f.writeInPlace(next)
-	if !disk.IsAny(again, disk.ErrHeld, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
-		if errors.Is(err, syscall.EBUSY) { // a mount point, or a share, busy for a moment
-			f.usual = usual
-			f.busySince = f.Now()
-		}
-		f.Warn("%s cannot be replaced and is written in place from now on: %v", f.Path, disk.Cause(err))
-		return again
+	if disk.IsAny(err, syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS) {
+		f.mode = before
+		return why
 	}
-	f.mode = usual
-	if errors.Is(again, disk.ErrHeld) {
-		return again
+	if errors.Is(why, syscall.EBUSY) { // a mount point, or a share, busy for a moment
+		f.retryMode = before
+		f.busySince = f.Now()
 	}
+	f.Warn("%s cannot be replaced and is written in place from now on: %v", f.Path, disk.Cause(why))
 	return err
 }
