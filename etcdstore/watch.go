@@ -193,7 +193,8 @@ func (f *follower) receive(ctx context.Context) {
 			latest = 0
 		case <-tick.C:
 			h, err := f.probe(ctx)
-			if isUnreachable(err) || f.last < latest { // the watch hangs: it did not report latest for a whole tick
+			hangs := f.last < latest // there was no response for a whole tick, and latest was not yielded
+			if isUnreachable(err) || hangs {
 				return
 			}
 			latest = h.rev

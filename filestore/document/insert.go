@@ -1,7 +1,8 @@
 package document
 
-// push appends an item, sets its gap and returns it. It uses the separator sep or, if sep is nil,
-// the separator of the list. s is the style for the first item of an empty list.
+// push appends an item, sets the gap before the item and returns the item. The gap is split by the
+// separator sep or, if sep is nil, by the separator of the list. s is the style for the first item of
+// an empty list.
 func (l *list) push(it item, s style, sep []byte) *item {
 	switch {
 	case len(l.items) == 0 && sep == nil:

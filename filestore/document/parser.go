@@ -237,36 +237,25 @@ func (c *parser) check(s *chunk, a *parsedArray) {
 	slot := 0 // of the next element before the edit
 	for i := range s.elements {
 		e := &s.elements[i]
-		v := c.plain[at+int(e.gap) : at+len(e.text)]
+		v := c.value(c.plain[at+int(e.gap) : at+len(e.text)])
 		at += len(e.text)
 		if c.reuse(a, e, slot) {
 			slot++
 			continue
 		}
-		id, ok := c.id(v, a.idMember)
-		if !ok {
+		if !v.IsValid() {
 			c.bad.Store(true)
 			return
 		}
-		e.key = id
+		e.key, _ = storage.ID(v, a.idMember)
 		if a.was == nil {
 			continue
 		}
-		if old, ok := a.was.Slot(id); ok {
+		if old, ok := a.was.Slot(e.key); ok {
 			c.reuse(a, e, old)
 			slot = old + 1
 		}
 	}
-}
-
-// id returns the id of an element, or "". It reports false if the element is not valid.
-func (c *parser) id(element []byte, idMember string) (id string, ok bool) {
-	v := c.value(element)
-	if !v.IsValid() {
-		return "", false
-	}
-	id, _ = storage.ID(v, idMember)
-	return id, true
 }
 
 // reuse replaces e by the element that the array had in a slot before the edit, if both have the

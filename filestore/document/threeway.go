@@ -150,7 +150,8 @@ func (m *merger) conflict(path []string, detail string, ours, theirs []byte) []b
 	return ours
 }
 
-// mergeAround merges the text around a value: comments, and a bracket or a name.
+// mergeAround merges the text around a value: comments, and a bracket or a name. where says for a
+// conflict where the comments are.
 func (m *merger) mergeAround(path []string, where string, base, ours, theirs []byte) []byte {
 	if edited, ok := pick(bytes.Equal, base, ours, theirs); ok {
 		return edited

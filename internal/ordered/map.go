@@ -42,7 +42,11 @@ type entry struct {
 func entryOf(key string, slot int) entry {
 	var b [8]byte
 	copy(b[:], key)
-	return entry{binary.BigEndian.Uint64(b[:]), key, slot}
+	return entry{
+		prefix: binary.BigEndian.Uint64(b[:]),
+		key:    key,
+		slot:   slot,
+	}
 }
 
 func (a entry) compare(b entry) int {

@@ -129,7 +129,7 @@ func (t *tree[V]) set(slot int, v V) {
 	t.root = t.root.set(t.owner, t.level, slot, v)
 }
 
-// own returns n, or a copy of it, for o to change.
+// own returns the node for o to change: n if o owns n, and otherwise a copy.
 func (n *node[V]) own(o *owner) *node[V] {
 	if n.owner == o {
 		n.memo.Store(nil)

@@ -57,7 +57,7 @@ func FromJSON5(text []byte) (v jsontext.Value, origin func(offset int) int) {
 	}
 }
 
-// NameOfJSON5 returns the name of a field, quoted as in JSON. It returns the token if it is no name.
+// NameOfJSON5 returns the name of a field, quoted as in JSON. A token that is no name stays.
 func NameOfJSON5(token []byte) []byte {
 	if IsQuote(token[0]) {
 		return stringOfJSON5(token)
@@ -93,7 +93,7 @@ var (
 	oddNumber = regexp.MustCompile(`^\+?(-?)(\d*)(\.?\d*)([eE][+-]?\d+)?$`)
 )
 
-// scalarOfJSON5 returns a scalar as in JSON. It returns the token if it is no scalar.
+// scalarOfJSON5 returns a scalar as in JSON. A token that is no scalar stays.
 func scalarOfJSON5(token []byte) []byte {
 	c := token[0]
 	switch {

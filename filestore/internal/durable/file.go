@@ -37,7 +37,7 @@ type File struct {
 	template    os.FileInfo             // gives a new file its permissions; nil: there was no file yet
 	lock        lock
 	displaced   []*Displaced // oldest first
-	litter      []string     // dot files not removed yet, because another program has them open
+	litter      []string     // dot files to remove as soon as no other program has them open
 	halfWritten bool         // a write in place failed half way; the redo record is complete
 	keptOpen    bool         // another program keeps the file open, and a write in place does not wait
 
@@ -256,8 +256,9 @@ type Displaced struct {
 	at      time.Time // when the file was displaced
 }
 
-// copyOwner gives to the owner and the extended attributes of the file. It fails with EPERM if the
-// owner cannot be kept: a new file would be ours, and its user could not open it.
+// copyOwner gives the file to the owner and the extended attributes of f. It fails with EPERM if the
+// owner cannot be kept: this user would own the new file, and the owner of the old one could not
+// open it.
 func (f *File) copyOwner(to *os.File) error {
 	old, err := f.Sys.Stat(f.Real)
 	if err != nil {

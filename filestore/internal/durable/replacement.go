@@ -135,7 +135,7 @@ func (f *File) moveAside(d *draft) (aside string, err error) {
 		f.restore(aside)
 		return "", err
 	}
-	d.unguard() // until now other programs could not open the file as they like
+	d.unguard() // from now on nothing prevents other programs from opening the file
 	return aside, nil
 }
 
