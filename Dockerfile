@@ -11,7 +11,7 @@ ARG TARGETARCH
 # Compile the large dependencies in a layer of their own, so that a change of
 # pickup's code does not compile them again. The flags must be those below.
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags nomsgpack,grpcnotrace github.com/gin-gonic/gin github.com/prometheus/client_golang/prometheus/promhttp go.etcd.io/etcd/client/v3 \
- github.com/alecthomas/kong github.com/pelletier/go-toml/v2
+ github.com/alecthomas/kong github.com/pelletier/go-toml/v2 github.com/santhosh-tekuri/jsonschema/v6
 COPY . .
 ARG VERSION=
 # scratch has no mkdir: make /data here.

@@ -36,7 +36,7 @@ var owners = []struct{ path, packages string }{
 	{path: "github.com/fsnotify/", packages: "filestore filestore/internal/disk"},
 	{path: "github.com/pkg/xattr", packages: "filestore/internal/disk"},
 	{path: "github.com/prometheus/", packages: "server"},
-	{path: "pickup/third_party/jsonschema", packages: "internal/schema internal/describe"},
+	{path: "github.com/santhosh-tekuri/jsonschema/", packages: "internal/schema internal/describe"},
 	{path: "go.etcd.io/", packages: "etcdstore"},
 	{path: "go.uber.org/zap", packages: "etcdstore cmd/pickup"},
 	{path: "google.golang.org/grpc", packages: "etcdstore"},

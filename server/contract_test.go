@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"pickup/internal/database"
 	"pickup/internal/query"
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
 )
 
 // A contract is an OpenAPI document as a client has it. Every answer to the

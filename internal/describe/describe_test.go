@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/database"
 	"pickup/internal/rawjson"
 	"pickup/internal/schema"
 	"pickup/internal/storage/storetest"
-	"pickup/third_party/jsonschema"
 )
 
 // described compiles a definition of d, whose references begin with #/$defs/.

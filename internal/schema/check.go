@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
-	"pickup/third_party/jsonschema"
 )
 
 // The functions of this file check one record or object. Values are compact and

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/jsonsyntax"
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
 )
 
 // Compile compiles the rules in data, the contents of file. The error is an

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"pickup/third_party/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // isoDateTime is the format of a date and time of ISO 8601 with an optional

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"pickup/internal/spell"
-	"pickup/third_party/jsonschema"
 )
 
 // extensionKeywords are the keywords that pickup adds to JSON Schema.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"pickup/third_party/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Nested returns the rules for the value at a path of a record. If these are rules for an array,

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pickup/third_party/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 func TestPlain(t *testing.T) {

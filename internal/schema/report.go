@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
-	"pickup/third_party/jsonschema/kind"
 )
 
 // A Fault is one mistake in a value.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
 )
 
 // readRules reads the rules of each top-level field from the compiled root.

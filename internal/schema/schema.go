@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
 )
 
 // A Schema is the rules of a database: a JSON Schema (draft 2020-12) for the whole of

@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"pickup/third_party/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // sampleSchema compiles the rules that ship with the sample.

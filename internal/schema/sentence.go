@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
-	"pickup/third_party/jsonschema"
-	"pickup/third_party/jsonschema/kind"
 )
 
 // sentence describes a mistake. The text follows the value.

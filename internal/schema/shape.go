@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/rawjson"
 	"pickup/internal/spell"
-	"pickup/third_party/jsonschema"
 )
 
 // A shape describes the fields that schemas allow in a value, at every depth.

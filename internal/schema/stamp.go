@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pickup/internal/rawjson"
-	"pickup/third_party/jsonschema"
 )
 
 // A Stamp is a field with the time of a write (x-now).

@@ -29,11 +29,7 @@ func components() ([]component, error) {
 		return nil, err
 	}
 	viewer := component{kind: "npm", name: "swagger-ui-dist", version: viewerVersion, dir: filepath.Join(root, "server/docs")}
-	copied := component{
-		kind: "golang", name: "github.com/santhosh-tekuri/jsonschema/v6", version: "v6.0.3",
-		dir: filepath.Join(root, "third_party/jsonschema"),
-	}
-	all = append(append(all, packages...), viewer, copied)
+	all = append(append(all, packages...), viewer)
 	for i := range all {
 		if err := all[i].read(); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", all[i].name, all[i].version, err)

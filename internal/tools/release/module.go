@@ -15,7 +15,7 @@ var (
 	moduleAddress = regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+(/[A-Za-z0-9._~-]+)+$`)
 	// packagePath matches the module's packages in Go source: imports, strings and what
 	// "go test" prints.
-	packagePath = regexp.MustCompile(`(["\x60\s]|\\t)pickup/((?:cmd|etcdstore|filestore|internal|server|third_party)\b|")`)
+	packagePath = regexp.MustCompile(`(["\x60\s]|\\t)pickup/((?:cmd|etcdstore|filestore|internal|server)\b|")`)
 )
 
 // rename writes a copy of the repository to dir whose module has another address, so that
