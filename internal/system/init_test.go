@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInit checks that no package prepares at each startup what few runs need: tables and
-// compiled texts are made at their first use.
+// TestInit checks that no package of pickup prepares at each startup what few runs need: tables
+// and compiled texts are made at their first use.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	const most = 300_000 // bytes
@@ -19,7 +19,7 @@ func TestInit(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	packages := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes,`).FindAllStringSubmatch(string(out), -1)
+	packages := regexp.MustCompile(`(?m)^init (pickup/\S+) @.* (\d+) bytes,`).FindAllStringSubmatch(string(out), -1)
 	if len(packages) == 0 {
 		t.Errorf("no package is initialized:\n%s", out)
 	}
