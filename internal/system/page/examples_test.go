@@ -385,7 +385,7 @@ func TestNodeTest(t *testing.T) {
 func TestFrontendPage(t *testing.T) {
 	text := strings.ReplaceAll(servertest.Manual(t, "docs/frontend.md"), "@OWNER/pickup/", "pickup/")
 	blocks := regexp.MustCompile("(?s)```js\n(// ([\\w./]+).*?)```").FindAllStringSubmatch(text, -1)
-	if len(blocks) != 6 {
+	if len(blocks) != 4 {
 		t.Errorf("docs/frontend.md has %d files", len(blocks))
 	}
 	for _, b := range blocks {
