@@ -124,7 +124,7 @@ func TestLogProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	h := server.HandlerForTest(db, server.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
+	h := server.Handler(db, server.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	go db.Follow(t.Context())
 	store.Break(fmt.Errorf("open /home/ruth/db.json: %w", storage.ErrBusy))
 	for start := time.Now(); db.Err() == nil; time.Sleep(time.Millisecond) {

@@ -323,7 +323,7 @@ func TestAgentReadOnly(t *testing.T) {
 // faults, not those of the database that it was made from.
 func TestAgentSession(t *testing.T) {
 	s := openScript(t, `{"posts":[{"id":1}],"users":[]}`, `{"properties":{"posts":{"type":"array","items":{"properties":{"id":{},"userId":{"x-ref":"users"}}}}}}`)
-	web := server.HandlerForTest(s.db, server.Options{Findings: lint.New("db.json", nil, s.db)})
+	web := server.Handler(s.db, server.Options{Findings: lint.New("db.json", nil, s.db)})
 	far := httptest.NewServer(web)
 	t.Cleanup(far.Close)
 	b := connect(t, far, "/_/s/agent/_/mcp")
@@ -389,7 +389,7 @@ func TestAgentBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := httptest.NewServer(server.HandlerForTest(db, server.Options{Findings: noFindings{}, Source: func() server.SourceFile { return server.SourceFile{Name: "db.json"} }}))
+	far := httptest.NewServer(server.Handler(db, server.Options{Findings: noFindings{}, Source: func() server.SourceFile { return server.SourceFile{Name: "db.json"} }}))
 	t.Cleanup(far.Close)
 	go db.Follow(t.Context())
 	store.Break(&storage.BrokenError{File: "/home/ruth/db.json", Line: 4, Column: 17, Reason: "there is a comma missing"})

@@ -126,7 +126,7 @@ func BenchmarkKept(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			h := server.HandlerForTest(db, server.Options{Findings: lint.New("db.json", nil, db)})
+			h := server.Handler(db, server.Options{Findings: lint.New("db.json", nil, db)})
 			get := func() time.Duration {
 				start := time.Now()
 				h.ServeHTTP(&sink{make(http.Header)}, httptest.NewRequest("GET", "http://localhost"+path, nil))

@@ -22,7 +22,7 @@ func TestClients(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			web := httptest.NewServer(server.HandlerForTest(db, server.Options{}))
+			web := httptest.NewServer(server.Handler(db, server.Options{}))
 			defer web.Close()
 			node := exec.CommandContext(t.Context(), "node", script, web.URL)
 			node.Dir = folder

@@ -42,7 +42,7 @@ func inCluster(t *testing.T, o server.Options, contents string, test func(t *tes
 				t.Fatal(err)
 			}
 			go n.db.Follow(ctx)
-			n.web = server.HandlerForTest(n.db, o)
+			n.web = server.Handler(n.db, o)
 			nodes[i] = n
 		}
 		synctest.Wait()

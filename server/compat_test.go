@@ -164,7 +164,7 @@ func replay(t *testing.T, c compatCase) *compatAnswer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.HandlerForTest(db, server.Options{CORSOrigins: []string{"*"}}))
+	web := httptest.NewServer(server.Handler(db, server.Options{CORSOrigins: []string{"*"}}))
 	defer web.Close()
 	var body io.Reader
 	if c.Request.Body != nil {

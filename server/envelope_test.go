@@ -18,8 +18,8 @@ func TestEnvelope(t *testing.T) {
 	const rules = `{"properties":{"drivers":{"items":{"x-id":"number"}},"schedules":{"items":{"x-id":"number"}},"a":{"items":{"x-id":"number","properties":{"title":{"maxLength":3},"n":{"x-alias":["N"]}}}}}}`
 	contents := `{"a":[{"id":1,"title":"t","driverId":1},{"id":2,"email":"x"},{"id":6,"n":[{}]}],"drivers":[{"id":1}],"schedules":[{"id":5,"driverId":1}],"o":{"n":1}}`
 	plain, wrapped := openScript(t, contents, rules), openScript(t, contents, rules)
-	plain.web = server.HandlerForTest(plain.db, server.Options{Version: "test"})
-	wrapped.web = server.HandlerForTest(wrapped.db, server.Options{Version: "test", Answers: form})
+	plain.web = server.Handler(plain.db, server.Options{Version: "test"})
+	wrapped.web = server.Handler(wrapped.db, server.Options{Version: "test", Answers: form})
 	random := rand.New(rand.NewPCG(3, 4))
 	seen := make(map[string]int)
 	for range count(6000, 50000) {
@@ -130,7 +130,7 @@ func TestForm(t *testing.T) {
 func TestEnvelopeTypes(t *testing.T) {
 	form := &envelope.Form{List: "data", Total: "meta.total", Record: "item"}
 	s := openScript(t, `{"lists":[{"id":1}],"answers":[{"id":1}]}`, "")
-	s.web = server.HandlerForTest(s.db, server.Options{Answers: form})
+	s.web = server.Handler(s.db, server.Options{Answers: form})
 	types := s.roundTrip(t, "GET /_/types.d.ts\n\n").body
 	for _, want := range []string{`export type ListOf<T> = {"data":T[],"meta":{"total":number}};`, `export type RecordOf<T> = {"item":T};`, `"lists": List[];`} {
 		if !strings.Contains(types, want) {

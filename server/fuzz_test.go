@@ -65,7 +65,7 @@ func FuzzRequest(f *testing.F) {
 			return // net/http does not let it through
 		}
 		w := httptest.NewRecorder()
-		h := server.HandlerForTest(db, server.Options{Simulate: &server.Simulation{MaxDelay: time.Millisecond}})
+		h := server.Handler(db, server.Options{Simulate: &server.Simulation{MaxDelay: time.Millisecond}})
 		if func() (cut bool) {
 			defer func() { cut = recover() == http.ErrAbortHandler }()
 			h.ServeHTTP(w, r)

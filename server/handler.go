@@ -1,26 +1,32 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"pickup/internal/database"
+	"pickup/internal/rawjson"
 	"pickup/internal/rewrite"
 	"pickup/internal/spell"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/requestlog"
+	"pickup/server/simulate"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
 
 // Handler returns a handler that serves db.
 func Handler(db *database.DB, o Options) http.Handler {
+	o.setDefaults()
 	s := &server{
 		Options:   o,
 		db:        db,
@@ -55,6 +61,28 @@ func Handler(db *database.DB, o Options) http.Handler {
 	s.register(r)
 	s.front = &front{s, r}
 	return s.front
+}
+
+// setDefaults sets the options that are zero.
+func (o *Options) setDefaults() {
+	o.MaxBody = cmp.Or(o.MaxBody, 10<<20)
+	o.MaxStreams = cmp.Or(o.MaxStreams, 1024)
+	o.MaxURL = cmp.Or(o.MaxURL, 32<<10)
+	o.MaxDepth = cmp.Or(o.MaxDepth, rawjson.MaxDepth)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 256)
+	o.SessionIdle = cmp.Or(o.SessionIdle, 10*time.Minute)
+	o.SessionMemory = cmp.Or(o.SessionMemory, 256<<20)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Simulate != nil {
+		simulation := *o.Simulate
+		simulation.MaxDelay = cmp.Or(simulation.MaxDelay, time.Minute)
+		if simulation.Dice == nil {
+			simulation.Dice = simulate.Random()
+		}
+		o.Simulate = &simulation
+	}
 }
 
 // LogUncommitted logs the uncommitted changes of kept sessions, which are lost when the server of a

@@ -24,7 +24,7 @@ func serve(t testing.TB, contents string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.HandlerForTest(db, server.Options{}))
+	web := httptest.NewServer(server.Handler(db, server.Options{}))
 	t.Cleanup(web.Close)
 	return web.URL
 }

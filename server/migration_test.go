@@ -76,7 +76,7 @@ func ofSample(t *testing.T, request string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.HandlerForTest(db, server.Options{}))
+	web := httptest.NewServer(server.Handler(db, server.Options{}))
 	defer web.Close()
 	method, target, ok := strings.Cut(request, " ")
 	if !ok {

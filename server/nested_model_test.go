@@ -130,7 +130,7 @@ func runNestedModel(t *testing.T, random *rand.Rand) {
 			cancel()
 			following.Wait()
 		}
-		web = server.HandlerForTest(db, server.Options{})
+		web = server.Handler(db, server.Options{})
 	}
 	start()
 	defer func() {

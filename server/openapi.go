@@ -21,7 +21,7 @@ func (req *request) openAPI() error {
 			Answers:     req.Answers,
 			SessionPath: req.sessionPath,
 			Serves: func(path string) bool {
-				return req.offers(path) && (req.MaxSessions > 0 || !strings.HasPrefix(path, "/_/sessions/"))
+				return req.offers(path) && (req.MaxSessions >= 0 || !strings.HasPrefix(path, "/_/sessions/"))
 			},
 		})
 	})
@@ -100,7 +100,7 @@ func (req *request) llms() error {
 		line(true, "- This is the session %s: nothing reaches %s before a person commits it at /_/#/_/sessions. "+
 			"GET /_/sessions/%[1]s/changes is the diff.", req.session.name, where)
 	} else {
-		line(write && req.MaxSessions > 0, "- For a review by a person: PUT /_/sessions/agent with {\"keep\": true}, "+
+		line(write && req.MaxSessions >= 0, "- For a review by a person: PUT /_/sessions/agent with {\"keep\": true}, "+
 			"then put /_/s/agent before the paths. GET /_/sessions/agent/changes is the diff; "+
 			"the person commits it at /_/#/_/sessions.")
 	}

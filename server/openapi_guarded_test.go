@@ -20,7 +20,7 @@ func TestGuardedDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{db: db, user: "u:p", web: server.HandlerForTest(db, server.Options{
+	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{
 		Auth: single("u", "p"), Metrics: server.NewMetrics(), MaxBody: 100, MaxURL: 200,
 	})}
 	c := s.contract(t)

@@ -216,7 +216,7 @@ func openScript(t *testing.T, contents, rules string) *script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &script{db: db, web: server.HandlerForTest(db, server.Options{
+	return &script{db: db, web: server.Handler(db, server.Options{
 		Version:  "test",
 		Simulate: new(server.Simulation),
 		Requests: true,

@@ -134,7 +134,7 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{db: db, user: "u:p", web: server.HandlerForTest(db, server.Options{Auth: single("u", "p"), Simulate: new(server.Simulation)})}
+	s := &script{db: db, user: "u:p", web: server.Handler(db, server.Options{Auth: single("u", "p"), Simulate: new(server.Simulation)})}
 	web := httptest.NewServer(s.web)
 	defer web.Close()
 	get := func(path string) string {

@@ -23,7 +23,7 @@ func TestUnknownParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := HandlerForTest(db, Options{Simulate: new(Simulation), Requests: true, Findings: lint.New("db.json", nil, db)})
+	h := Handler(db, Options{Simulate: new(Simulation), Requests: true, Findings: lint.New("db.json", nil, db)})
 	for i := range routes {
 		r := &routes[i]
 		if !strings.HasPrefix(r.path, "/_") && r.of == object {
@@ -58,7 +58,7 @@ func TestDescribedParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := HandlerForTest(db, Options{Simulate: new(Simulation), Requests: true, Findings: lint.New("db.json", nil, db)})
+	h := Handler(db, Options{Simulate: new(Simulation), Requests: true, Findings: lint.New("db.json", nil, db)})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/_/openapi.json", nil))
 	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())

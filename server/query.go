@@ -25,7 +25,7 @@ func (req *request) readParameters() (err error) {
 			return query.IsCacheBuster(p.Name) && !req.snap.Occurs(req.collection(), p.Name)
 		})
 	}
-	if err != nil || len(req.parameters) <= req.MaxTerms {
+	if err != nil || req.MaxTerms <= 0 || len(req.parameters) <= req.MaxTerms {
 		return err
 	}
 	names := make(map[string]bool)

@@ -85,7 +85,7 @@ func TestRequestsHideSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log strings.Builder
-			handler := server.HandlerForTest(db, server.Options{Requests: true, AccessLog: slog.New(slog.NewTextHandler(&log, nil)), AccessDetails: true})
+			handler := server.Handler(db, server.Options{Requests: true, AccessLog: slog.New(slog.NewTextHandler(&log, nil)), AccessDetails: true})
 			send := func(method, target, mediaType, body string) *httptest.ResponseRecorder {
 				target, query, _ := strings.Cut(target, "?")
 				r := httptest.NewRequest(method, target, strings.NewReader(body))

@@ -210,7 +210,7 @@ func (s *script) start(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	s.stop, s.options.Stop = stop, stop
-	s.web = server.HandlerForTest(s.db, s.options)
+	s.web = server.Handler(s.db, s.options)
 	web := httptest.NewServer(s.web)
 	t.Cleanup(web.Close) // waits for the streams, which have ended by then
 	s.addr = web.Listener.Addr().String()

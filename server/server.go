@@ -20,7 +20,7 @@ import (
 	"pickup/server/simulate"
 )
 
-// Options configures a Handler. A limit of zero allows nothing, unless its comment says otherwise.
+// Options configures a Handler. The zero value serves everyone: it has no authentication and no log.
 type Options struct {
 	Auth *auth.Verifier // checks the credentials of clients; nil: no authentication
 	User string         // user that a 401 on a loopback address may show; "": none
@@ -58,10 +58,10 @@ type Options struct {
 	NoCompression bool // never compress responses
 	ReadOnly      bool // refuse writes with 405
 
-	MaxBody  int64 // bytes of a request body
-	MaxURL   int   // bytes of a request target
-	MaxDepth int   // depth of a body, up to 256
-	MaxTerms int   // different parameters of a query, up to 32
+	MaxBody  int64 // bytes of a request body; 0: 10 MiB
+	MaxURL   int   // bytes of a request target; 0: 32 KiB
+	MaxDepth int   // depth of a body, up to 256; 0: 256
+	MaxTerms int   // different parameters of a query, up to 32; 0: 32
 	MaxPage  int   // records of a page, not of a list without parameters for paging; 0: no limit
 
 	// ReadLatest serves reads without Pickup-Revision from the latest state of a cluster. MaxStale
@@ -69,10 +69,10 @@ type Options struct {
 	ReadLatest bool
 	MaxStale   time.Duration
 
-	MaxStreams    int           // open streams
-	MaxSessions   int           // sessions; with 0, a request that names a session is refused
-	SessionIdle   time.Duration // time after which an unused session ends
-	SessionMemory int64         // bytes of changed values of all sessions together
+	MaxStreams    int           // open streams; 0: 1,024
+	MaxSessions   int           // sessions; 0: 256; less than 0: a request that names a session is refused
+	SessionIdle   time.Duration // time after which an unused session ends; 0: 10 minutes
+	SessionMemory int64         // bytes of changed values of all sessions together; 0: 256 MiB
 
 	// Stop is closed to end all streams, which would otherwise block http.Server.Shutdown. nil:
 	// streams end with their clients.
@@ -94,7 +94,7 @@ type Options struct {
 	AccessDetails bool
 
 	Requests bool         // keep the latest requests in memory, for GET /_/requests
-	Log      *slog.Logger // receives internal errors
+	Log      *slog.Logger // receives internal errors; nil: none
 
 	// Simulate lets requests and rules ask for slow, failing and fixed responses. nil: such
 	// preferences and parameters are ignored.
@@ -119,8 +119,8 @@ type Options struct {
 type Simulation struct {
 	Stubs    *simulate.Stubs // the rules of the configuration
 	Delay    simulate.Range  // the delay of all requests without another delay
-	MaxDelay time.Duration   // maximum time of a delay or a hold
-	Dice     simulate.Dice   // decides about percentages and ranges
+	MaxDelay time.Duration   // maximum time of a delay or a hold; 0: 60 s
+	Dice     simulate.Dice   // decides about percentages and ranges; nil: random
 }
 
 // Findings lists what is wrong with a database. Several goroutines may call the methods at once. A

@@ -32,7 +32,7 @@ func open(t testing.TB, contents string, o server.Options) (*database.DB, http.H
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db, server.HandlerForTest(db, o)
+	return db, server.Handler(db, o)
 }
 
 // count returns how often a test repeats something: long times if PICKUP_LONG is
@@ -293,7 +293,7 @@ func TestGoneMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := server.HandlerForTest(db, server.Options{})
+		h := server.Handler(db, server.Options{})
 		// The edit comes while the body is read, after routing. The write meets
 		// a conflict and runs again.
 		edit := readerFunc(func([]byte) (int, error) {
@@ -347,7 +347,7 @@ func TestManyFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := server.HandlerForTest(db, server.Options{})
+	h := server.Handler(db, server.Options{})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("POST", "/c", strings.NewReader("["+strings.Repeat("{},", 99_999)+"{}]")))
 	if w.Code != 422 || w.Body.Len() > 100_000 || !strings.Contains(w.Body.String(), "not checked from here on") {

@@ -302,7 +302,7 @@ func (req *request) sessionName() (name string, named bool, err error) {
 
 // checkSessionName returns an error unless a session may have the name.
 func (req *request) checkSessionName(name string) error {
-	if req.MaxSessions == 0 {
+	if req.MaxSessions < 0 {
 		return problem.BadRequest("The server has no sessions (--max-sessions 0). Nothing was done.")
 	}
 	if !simulate.IsName(name) {

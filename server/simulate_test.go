@@ -51,7 +51,7 @@ func TestSimulatedOnFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server.HandlerForTest(db, simulated()))
+	web := httptest.NewServer(server.Handler(db, simulated()))
 	defer web.Close()
 	for _, tt := range []struct{ method, path, body, prefer string }{
 		{method: "POST", path: "/notes", body: `{"text":"x"}`, prefer: "code=503"},

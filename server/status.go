@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -70,6 +71,8 @@ type limits struct {
 	Page  int   `json:"page"`  // records; 0: no limit
 }
 
+const maxTerms = 32 // of a query, unless Options.MaxTerms is less
+
 // readStatus serves GET /_/status: what a user interface needs when it starts. It reads only the
 // first records of each collection.
 func (req *request) readStatus() error {
@@ -83,13 +86,13 @@ func (req *request) readStatus() error {
 			Ephemeral: req.Ephemeral,
 			Simulate:  req.Simulate != nil,
 			Requests:  req.Requests,
-			Sessions:  req.MaxSessions > 0,
+			Sessions:  req.MaxSessions >= 0,
 		},
 		Collections: []collectionState{},
 		Objects:     index.Objects,
 		// 100 records are enough to know the names of the fields.
 		Relations: append([]database.Relation{}, snap.Relations(100)...),
-		Limits:    limits{req.MaxBody, req.MaxTerms, req.MaxPage},
+		Limits:    limits{req.MaxBody, cmp.Or(req.MaxTerms, maxTerms), req.MaxPage},
 		Streams:   req.streams.Paths(req.db),
 		Review:    req.sessions.reviews(),
 	}

@@ -46,7 +46,7 @@ func TestStatusTag(t *testing.T) {
 // not see at which addresses the machine is.
 func TestStatusElsewhere(t *testing.T) {
 	s := openScript(t, `{"drivers": []}`, "")
-	s.web = server.HandlerForTest(s.db, server.Options{
+	s.web = server.Handler(s.db, server.Options{
 		CORSOrigins: []string{"*"},
 		Addresses:   func() []string { return []string{"http://192.0.2.7:3000"} },
 	})

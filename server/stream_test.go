@@ -210,7 +210,7 @@ func (m *modelServer) start() {
 	var following sync.WaitGroup
 	following.Go(func() { db.Follow(ctx) })
 	m.db, m.end, m.stop = db, func() { cancel(); following.Wait() }, make(chan struct{})
-	m.web = server.HandlerForTest(db, server.Options{Stop: m.stop})
+	m.web = server.Handler(db, server.Options{Stop: m.stop})
 }
 
 func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ func newFront(t *testing.T, contents string) (*database.DB, *front) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db, HandlerForTest(db, Options{}).(*front)
+	return db, Handler(db, Options{}).(*front)
 }
 
 // TestStreamWithoutMemory checks that a stream whose beginning does not fit into the

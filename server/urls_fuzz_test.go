@@ -37,7 +37,7 @@ func FuzzURL(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	handler := server.HandlerForTest(db, server.Options{})
+	handler := server.Handler(db, server.Options{})
 	f.Fuzz(func(t *testing.T, target string, table bool) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {

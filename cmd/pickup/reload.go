@@ -91,11 +91,10 @@ func (s *service) readRules(ctx context.Context) error {
 	if s.Simulate == "off" {
 		return nil
 	}
-	dice := simulate.Random()
+	s.simulated = &server.Simulation{Stubs: new(simulate.Stubs), Delay: s.Delay, MaxDelay: s.MaxDelay}
 	if s.Seed != nil {
-		dice = simulate.Seeded(*s.Seed)
+		s.simulated.Dice = simulate.Seeded(*s.Seed)
 	}
-	s.simulated = &server.Simulation{Stubs: new(simulate.Stubs), Delay: s.Delay, MaxDelay: s.MaxDelay, Dice: dice}
 	if s.Delay.Max > 0 {
 		s.note("every response is delayed by %s ms (--delay).", s.Delay)
 	}

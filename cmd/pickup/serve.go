@@ -270,7 +270,7 @@ func (s *service) options() server.Options {
 		MaxTerms:      s.MaxTerms,
 		MaxPage:       s.MaxPage,
 		MaxStreams:    s.MaxStreams,
-		MaxSessions:   s.MaxSessions,
+		MaxSessions:   cmp.Or(s.MaxSessions, -1),
 		SessionIdle:   s.SessionIdle,
 		SessionMemory: int64(s.SessionMemory),
 		Log:           s.log,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -22,15 +21,6 @@ import (
 	"pickup/internal/storage/storetest"
 	"pickup/server"
 )
-
-// webOptions are the options of a server that accepts all requests of these tests.
-var webOptions = server.Options{
-	MaxBody:  1 << 20,
-	MaxURL:   32 << 10,
-	MaxDepth: 256,
-	MaxTerms: 32,
-	Log:      slog.New(slog.DiscardHandler),
-}
 
 // A webList asks a server for lists and compares the answers, headers included,
 // with those of the naive evaluator.
@@ -233,7 +223,7 @@ func FuzzList(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	l := webList{handler: server.Handler(db, webOptions)}
+	l := webList{handler: server.Handler(db, server.Options{})}
 	f.Fuzz(func(t *testing.T, query, condition string) {
 		if _, where := decodedObject(condition); !where {
 			condition = ""
@@ -255,7 +245,7 @@ func TestListRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	db := openMem(t, queryWorld)
-	l := webList{server.Handler(db, webOptions), newNaive(t, queryWorld)}
+	l := webList{server.Handler(db, server.Options{}), newNaive(t, queryWorld)}
 	type answered struct{ target, tag, body string }
 	var before []answered
 	for step := range times(500, 5_000) {
