@@ -146,8 +146,8 @@ type SourceFile struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
-	Folder   bool      `json:"-"`     // the folder has a file for each collection
-	State    string    `json:"state"` // ok, or broken if the file cannot be used
+	Folder   bool      `json:"folder,omitzero"` // the folder has a file for each collection
+	State    string    `json:"state"`           // ok, or broken if the file cannot be used
 	Line     int       `json:"line,omitempty"`
 	Column   int       `json:"column,omitempty"`
 	Detail   string    `json:"detail,omitempty"` // the mistake

@@ -15,6 +15,7 @@ import (
 	"pickup/internal/query"
 	"pickup/internal/spell"
 	"pickup/internal/storage"
+	"pickup/server/envelope"
 	"pickup/server/internal/httpx"
 	"pickup/server/internal/live"
 	"pickup/server/internal/problem"
@@ -28,6 +29,7 @@ type status struct {
 	Rev         string              `json:"rev"`
 	Session     string              `json:"session,omitempty"`
 	Prefix      string              `json:"prefix,omitempty"`
+	Answers     *envelope.Form      `json:"answers,omitempty"`
 	File        *SourceFile         `json:"file,omitempty"`
 	Rules       *SourceFile         `json:"rules,omitempty"`
 	Mode        mode                `json:"mode"`
@@ -81,6 +83,7 @@ func (req *request) readStatus() error {
 		Version: req.Version,
 		Rev:     live.EventID(req.db.Run(), snap.Rev()),
 		Prefix:  req.base(),
+		Answers: req.Answers,
 		Mode: mode{
 			ReadOnly:  req.refuseWrites() != nil,
 			Ephemeral: req.Ephemeral,

@@ -16,9 +16,9 @@ import (
 // A Form names the fields of an envelope. The nil Form has no envelope. Names must need no
 // escapes in JSON.
 type Form struct {
-	List   string // field of a list; "": a list is an array
-	Total  string // path of the number of all records, as in meta.total; "": none
-	Record string // field of a record; "": a record is the response
+	List   string `json:"list,omitempty"`   // field of a list; "": a list is an array
+	Total  string `json:"total,omitempty"`  // path of the number of all records, as in meta.total; "": none
+	Record string `json:"record,omitempty"` // field of a record; "": a record is the response
 }
 
 // Wrap puts v, an array or an object, into the envelope. It may reuse the memory of v. An

@@ -55,6 +55,8 @@ func TestPageServers(t *testing.T) {
 		{"credentials", withCredentials},
 		{"removed user", removedUser},
 		{"tabs", eightTabs},
+		{"duplicate", duplicatedTab},
+		{"envelope", envelopeServer},
 		{"missed news", missedNews},
 		{"forgotten rules", forgottenRules},
 		{"elsewhere", pageElsewhere},
@@ -909,5 +911,44 @@ func zoomedPage(t *testing.T, ctx context.Context) {
 	})()`, "true")
 	p.click(".panel-foot .primary")
 	p.holds(`"driverName": "Dana M."`)
+	p.quiet()
+}
+
+// duplicatedTab opens a copy of a tab, which has its session storage, too: the copy is a tab of its
+// own, and undoes nothing of the other.
+func duplicatedTab(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv)
+	p.open("#/schedules")
+	p.until(rows + ` === 7 && ` + toolsLoaded)
+	p.click(`[data-cell="0:2"]`)
+	p.enter("Mine\r")
+	p.holds(`"Mine"`)
+	p.until(`sessionStorage.getItem("pickup.made") !== "[]"`)
+	const id = `.sessionStorage.getItem("pickup.tab")`
+	first := p.eval(`window` + id)
+	p.run(`window.copy = open(location.href)`)
+	p.until(`copy.document.querySelectorAll(".spacer .row").length === 7`)
+	p.until(`copy` + id + ` && copy` + id + ` !== window` + id)
+	p.want(`window`+id, first)
+	p.run(`copy.document.body.dispatchEvent(new copy.KeyboardEvent("keydown", {key: "z", ctrlKey: true, bubbles: true}))`)
+	p.until(`copy.document.body.innerText.includes("Nothing to undo in this tab")`)
+	p.holds(`"Mine"`)
+	p.run(`copy.close()`)
+	p.press("Ctrl+z")
+	p.isSample()
+	p.quiet()
+}
+
+// envelopeServer copies code for answers in an envelope, which the page itself does not get.
+func envelopeServer(t *testing.T, ctx context.Context) {
+	p := servePage(t, ctx, openServerEnv, "--answer-list", "data", "--answer-total", "meta.total", "--answer-record", "item")
+	const code = `document.querySelector("[aria-labelledby=usage] pre")?.textContent`
+	p.open("#/")
+	p.until(code + `?.includes("const data: { data: Schedule[]; meta: { total: number } } = await response.json();")`)
+	p.click("[aria-labelledby=usage] [aria-label=Call] button:nth-child(2)")
+	p.until(code + `?.includes("const data: { item: Schedule } = ")`)
+	if list := p.api("GET", "/schedules?_limit=1", "", 200); !strings.HasPrefix(list, `{"data":[`) {
+		t.Errorf("the list is %s", list)
+	}
 	p.quiet()
 }

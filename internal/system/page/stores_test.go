@@ -97,6 +97,55 @@ func folderServer(t *testing.T, ctx context.Context) {
 	p.show("#/stops")
 	p.until(cell("1", "to") + `?.textContent === "Bath"`)
 
+	// A collection is renamed and removed with its file, and an object, too.
+	menu := func(name string) {
+		t.Helper()
+		p.click("main [aria-label=More]")
+		p.until(`document.activeElement.closest(".menu")`)
+		p.clickText(name)
+	}
+	stops := text("stops")
+	menu("Rename the collection…")
+	p.sees("It changes the name of the file and 1 record.")
+	p.fill("#new-name", "halts")
+	p.press("Enter")
+	p.until(`location.hash === "#/halts" && ` + rows + ` === 1`)
+	is("halts", stops)
+	p.clickText("Undo")
+	is("stops", stops)
+	p.show("#/stops")
+	p.until(rows + ` === 1`)
+	menu("Remove the collection…")
+	p.clickText("Remove it")
+	p.until(`location.hash === "#/" && ` + listed + ` === "Overview,drivers,notes,schedules"`)
+	p.clickText("Undo")
+	is("stops", stops)
+	const settings = "{\"theme\":\t\"dark\"}\n"
+	put("settings", settings)
+	p.until(listed + `.endsWith(",settings")`)
+	p.show("#/settings")
+	p.until(`document.querySelector("#member-theme")`)
+	menu("Rename the object…")
+	p.fill("#new-name", "options")
+	p.press("Enter")
+	p.until(`location.hash === "#/options" && document.querySelector("#member-theme")?.value === "dark"`)
+	is("options", settings)
+	p.clickText("Undo")
+	is("settings", settings)
+	p.show("#/settings")
+	p.until(`document.querySelector("#member-theme")`)
+	menu("Remove the object…")
+	p.sees("The object is removed with all of its fields. Undo brings it back.")
+	p.clickText("Remove it")
+	p.until(`location.hash === "#/" && !` + listed + `.includes("settings")`)
+	p.clickText("Undo")
+	is("settings", settings)
+	if err := os.Remove(path("settings")); err != nil {
+		t.Fatal(err)
+	}
+	p.until(`!` + listed + `.includes("settings")`)
+	p.console() // the browser logs what is gone
+
 	// An edit of a file is shown at once.
 	p.show("#/schedules")
 	put("drivers", strings.Replace(drivers, "Dana Marlow", "Dana M.", 1))

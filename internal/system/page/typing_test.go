@@ -21,9 +21,7 @@ func typingFlow(p *pageTest) {
 	}
 	for _, rate := range rates {
 		for _, pause := range pauses {
-			p.slowDown(rate)
-			p.typesAtOnce(pause)
-			p.slowDown(1)
+			p.typesAtOnce(hands{rate, pause})
 			p.save(p.sample)
 		}
 	}
@@ -38,46 +36,54 @@ func (p *tab) slowDown(factor float64) {
 	}
 }
 
-// enterWith types a text with a pause before each key.
-func (p *tab) enterWith(pause time.Duration, text string) {
-	p.Helper()
-	for _, r := range text {
-		time.Sleep(pause)
-		p.keys(string(r))
-	}
+// hands type with a pause before each key while the processor is slower by a factor.
+type hands struct {
+	rate  float64
+	pause time.Duration
 }
 
-func (p *pageTest) typesAtOnce(pause time.Duration) {
+// enterWith types a text. What waits for its effects does so at full speed.
+func (p *tab) enterWith(h hands, text string) {
+	p.Helper()
+	p.slowDown(h.rate)
+	for _, r := range text {
+		time.Sleep(h.pause)
+		p.keys(string(r))
+	}
+	p.slowDown(1)
+}
+
+func (p *pageTest) typesAtOnce(h hands) {
 	p.Helper()
 	p.open("#/schedules")
 	p.until(rows + ` === 7`)
 
 	// Cells: a text, a reference, a choice, and what is typed while the cell before is saved.
 	p.pointAt(`[data-cell="1:2"]`)
-	p.enterWith(pause, "Zoe Miller\rNext one\rThird\t")
-	p.enterWith(pause, "Nobody\r")
+	p.enterWith(h, "Zoe Miller\rNext one\rThird\t")
+	p.enterWith(h, "Nobody\r")
 	p.holds(`"title": "Zoe Miller"`)
 	p.holds(`"title": "Next one"`)
 	p.until(`document.activeElement.dataset.cell === "4:3"`)
 	p.holds(`"title": "Third"`)
 	p.holds(`"passenger": "Nobody"`)
 	p.pointAt(`[data-cell="1:1"]`)
-	p.enterWith(pause, "ruth\r")
+	p.enterWith(h, "ruth\r")
 	p.pointAt(`[data-cell="2:8"]`)
-	p.enterWith(pause, "canceled\r")
+	p.enterWith(h, "canceled\r")
 	p.holds(`"driverId": "3",` + "\n      " + `"title": "Zoe Miller"`)
 	p.until(cell("3", "status") + `?.textContent === "Canceled"`)
 
 	// A range, the palette and a new record.
 	p.pointAt(`[data-cell="4:2"]`)
 	p.press("Shift+ArrowDown")
-	p.enterWith(pause, "Ranged\r")
+	p.enterWith(h, "Ranged\r")
 	p.holds(`"title": "Ranged"`)
 	p.press("Ctrl+k")
-	p.enterWith(pause, "driv\r")
+	p.enterWith(h, "driv\r")
 	p.until(`location.hash === "#/drivers" && ` + rows + ` === 4`)
 	p.press("n")
-	p.enterWith(pause, "Zoe Miller\tAunt\t")
+	p.enterWith(h, "Zoe Miller\tAunt\t")
 	p.until(`document.activeElement.matches(".panel #member-cellPhone") && document.querySelector("#member-driverName").value === "Zoe Miller"`)
 	p.want(`document.querySelector("#member-driverIdentity").value`, "Aunt")
 

@@ -115,6 +115,8 @@ export interface components {
             line?: number;
             column?: number;
             detail?: string;
+            /** @description There is a file for each collection. */
+            folder?: boolean;
             /** @description In a folder, the collection or object whose file is broken. The others can be written. */
             collection?: string;
             /** @description What is around that place. */
@@ -136,6 +138,15 @@ export interface components {
             session?: string;
             /** @description What the paths of the collections begin with. */
             prefix?: string;
+            /** @description The envelope of lists and records, if there is one. This page gets none. */
+            answers?: {
+                /** @description The field of a list. */
+                list?: string;
+                /** @description Where the number of all records is, such as meta.total. */
+                total?: string;
+                /** @description The field of a record. */
+                record?: string;
+            };
             /** @description The file of the database. A session has none. */
             file?: components["schemas"]["SourceFile"];
             /** @description The file of the rules, if there is one. */

@@ -1,6 +1,9 @@
 // The type of records in TypeScript, as far as their fields tell.
 import { stringify } from "./json.ts";
+import type { Schemas } from "./api.ts";
 import type { Field, Shape } from "./schema.ts";
+
+type Envelope = NonNullable<Schemas["Status"]["answers"]>;
 
 /** Returns the name of the type of one record, as in Post for posts. */
 export function typeName(shape: Shape): string {
@@ -12,11 +15,22 @@ export function typeName(shape: Shape): string {
     .replace(/^(?=\d)/, "_");
 }
 
+/** Returns the type of an answer with a record or a list, in the envelope that is in force. */
+export function answerType(shape: Shape, isList: boolean, form: Envelope | undefined): string {
+  const type = typeName(shape) + (isList ? "[]" : ""),
+    field = isList ? form?.list : form?.record;
+  if (!field) return type;
+  const total = isList && form?.total ? form.total.split(".").reduceRight((inner, name) => `{ ${nameIn(name)}: ${inner} }`, "number") : "";
+  return `{ ${nameIn(field)}: ${type}${total && `; ${total.slice(2, -2)}`} }`;
+}
+
+/** Writes the name of a member of a type. */
+const nameIn = (name: string): string => (/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : JSON.stringify(name));
+
 export function writeType(shape: Shape): string {
   const lines = shape.fields.map((field) => {
-    const name = /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(field.name) ? field.name : JSON.stringify(field.name);
     const isSure = field.required || field.name === shape.key;
-    return `  ${name}${isSure ? "" : "?"}: ${typeOf(field)}${field.isNullable ? " | null" : ""};`;
+    return `  ${nameIn(field.name)}${isSure ? "" : "?"}: ${typeOf(field)}${field.isNullable ? " | null" : ""};`;
   });
   return `interface ${typeName(shape)} {\n${lines.join("\n")}\n}`;
 }

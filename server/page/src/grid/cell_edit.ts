@@ -23,7 +23,7 @@ export interface CellEdit {
   was: Json | undefined;
   isTypedOver: boolean; // a key has begun it
   tag: string;
-  error: string;
+  error: unknown; // why it is not saved, or null
 }
 
 const editorOf = () => document.querySelector<HTMLElement>(".edits :is(input, select, textarea)");
@@ -72,7 +72,7 @@ export function useCellEdit(
     () =>
       onReset(() => {
         const edit = current.current; // the server answers again
-        if (edit && edit.error === new Unreachable().message) update(edit, { error: "" });
+        if (edit?.error instanceof Unreachable) update(edit, { error: null });
       }),
     [],
   );
@@ -83,7 +83,7 @@ export function useCellEdit(
           own = revisions
             .flatMap((r) => r.changes ?? [])
             .findLast((c) => c.collection === shape.name && c.id === edit?.id);
-        if (edit && own?.op === "deleted") update(edit, { error: "This record has been deleted." });
+        if (edit && own?.op === "deleted") update(edit, { error: new Error("This record has been deleted.") });
       }),
     [shape.name],
   );
@@ -119,7 +119,7 @@ export function useCellEdit(
       was,
       isTypedOver,
       tag: "",
-      error: "",
+      error: null,
     };
     lastRow.current = row;
     setCell(edit);
@@ -132,7 +132,7 @@ export function useCellEdit(
         return { ...c, tag: answer.tag, was: now, draft: hasChanged(c) ? c.draft : typedOf(now) };
       });
     } catch (error) {
-      update(edit, { error: messageOf(error) });
+      update(edit, { error });
     }
   };
 
@@ -205,13 +205,13 @@ export function useCellEdit(
       }
       const answer = await write(id, member, value, tag);
       if (current.current?.draft === draft) leave();
-      else update(edit, { was: value, tag: answer.tag, error: "" }); // more has been typed
+      else update(edit, { was: value, tag: answer.tag, error: null }); // more has been typed
       return true;
     } catch (e) {
       const error = await explain(e, pathOf(shape.name, id), member);
       if (isHere()) {
         announce(messageOf(error));
-        update(edit, { error: messageOf(error), ...(error instanceof Changed && { tag: error.now.tag }) });
+        update(edit, { error, ...(error instanceof Changed && { tag: error.now.tag }) });
       } else toastLost(shape, edit, error);
       return false;
     }
@@ -239,7 +239,7 @@ export function useCellEdit(
     begin,
     canType,
     save,
-    type: (draft: string, picked?: PickedRecord) => setCell((c) => c && { ...c, draft, picked, error: "" }),
+    type: (draft: string, picked?: PickedRecord) => setCell((c) => c && { ...c, draft, picked, error: null }),
 
     /** Handles a key in the input and reports whether it has a meaning there. */
     onKey: (event: KeyboardEvent): boolean => {

@@ -14,7 +14,7 @@ import { Value } from "../values.tsx";
 import { showAddField } from "./add_field.tsx";
 import { FindReplace } from "./find_replace.tsx";
 import { showImport } from "./import.tsx";
-import { showRemove, showRename } from "./reshape.tsx";
+import { reshapeItems } from "./reshape.tsx";
 import type { Rows } from "./rows.ts";
 import { ScrolledTable } from "./scrolled_table.tsx";
 
@@ -41,15 +41,7 @@ export function showCollectionMenu(button: HTMLElement, rows: Rows, shape: Shape
       show("Find and replace…", () => <FindReplace rows={rows} shape={shape} field={field} />),
     ],
     [show("Schema", () => <SchemaDialog shape={shape} />)],
-    [
-      { name: "Rename the collection…", writes: true, run: () => showRename({ collection: shape.name }) },
-      {
-        name: "Remove the collection…",
-        icon: "trash",
-        writes: true,
-        run: () => showRemove({ collection: shape.name }),
-      },
-    ],
+    reshapeItems({ collection: shape.name }, "the collection"),
   ];
   showMenu(
     shape.name,

@@ -1,6 +1,7 @@
 // A row of the grid.
 import { Component } from "preact";
 import type { CellEdit } from "./cell_edit.ts";
+import { messageOf } from "../data/api.ts";
 import { nameOf, idOf } from "../data/catalog.ts";
 import type { OnInput } from "../record/input_props.ts";
 import { Lazy } from "../lazy.tsx";
@@ -146,15 +147,15 @@ function CellInput({ field, edit, onEdit }: { field: Field; edit: CellEdit; onEd
             autoFocus
             isTypedOver={edit.isTypedOver}
             label={field.name}
-            isInvalid={edit.error !== ""}
-            describedBy={edit.error ? "cell-error" : ""}
+            isInvalid={edit.error !== null}
+            describedBy={edit.error === null ? "" : "cell-error"}
             onInput={onEdit}
           />
         )}
       />
-      {edit.error && (
+      {edit.error !== null && (
         <div class="cellerror" id="cell-error" role="alert">
-          {edit.error}
+          {messageOf(edit.error)}
         </div>
       )}
     </>

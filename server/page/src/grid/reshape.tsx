@@ -1,11 +1,12 @@
 // Changes of what a collection is: the name of a field in all records or of the collection, and
 // their removal. Each is one transaction, which is undone as one.
 import { useState } from "preact/hooks";
-import { collections, load, relations, status } from "../data/catalog.ts";
+import { collections, hasCollection, load, relations, status } from "../data/catalog.ts";
 import { transact, type Operation } from "../data/transaction.ts";
 import { toastUndo } from "../data/undo.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
 import { go, href, route } from "../route.ts";
+import { showMenu, type MenuItem } from "../menu.tsx";
 import { Button, count, Dialog, ErrorBox } from "../ui.tsx";
 
 /** What is renamed or removed: a field of a collection, or without a field all of a collection or an object. */
@@ -22,6 +23,18 @@ export function showRemove(part: Part): void {
   dialog.value = <Remove part={part} />;
 }
 
+/** Returns the items of a menu that rename and remove a part. */
+export const reshapeItems = (part: Part, what: string): MenuItem[] => [
+  { name: `Rename ${what}…`, writes: true, run: () => showRename(part) },
+  { name: `Remove ${what}…`, icon: "trash", writes: true, run: () => showRemove(part) },
+];
+
+/** Shows the menu of an object below a button. */
+export function showReshapeMenu(button: HTMLElement, part: Part): void {
+  const { right, bottom } = button.getBoundingClientRect();
+  showMenu(part.collection, right, bottom + 4, [reshapeItems(part, "the object")]);
+}
+
 const nameOf = ({ collection, field }: Part): string => field ?? collection;
 
 /** Returns what a part holds, as in "7 records". */
@@ -29,6 +42,12 @@ function extentOf({ collection, field }: Part): string {
   const found = collections.value.find((own) => own.name === collection);
   if (!found) return "the object " + collection;
   return field === undefined ? count(found.count, "record") : `all ${count(found.count, "record")} of ${collection}`;
+}
+
+/** Says what is lost if a part is removed. */
+function lossOf(part: Part): string {
+  if (part.field !== undefined) return `It is removed from ${extentOf(part)}.`;
+  return hasCollection(part.collection) ? `It has ${extentOf(part)}.` : "The object is removed with all of its fields.";
 }
 
 /** Returns the references to a collection, as in "comments.postId". */
@@ -83,7 +102,7 @@ function Rename({ part }: { part: Part }) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
           <p class="help" id="rename-help">
-            It changes {part.field === undefined && status.value?.file?.collection ? "the name of the file and " : ""}
+            It changes {part.field === undefined && status.value?.file?.folder ? "the name of the file and " : ""}
             {extentOf(part)}. Programs have to use the new name.
           </p>
         </div>
@@ -115,8 +134,7 @@ function Remove({ part }: { part: Part }) {
     <Dialog title={"Remove " + name} onClose={closeDialog}>
       <h2>Remove {name}?</h2>
       <p>
-        {part.field === undefined ? `It has ${extentOf(part)}.` : `It is removed from ${extentOf(part)}.`} Undo brings
-        it back.
+        {lossOf(part)} Undo brings it back.
       </p>
       <Referring part={part} />
       {error !== null && <ErrorBox error={error} title="It was not removed" />}

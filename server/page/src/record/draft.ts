@@ -55,7 +55,7 @@ export function useDraft(path: string, source: Source) {
   const [typed, setTyped] = useState<ReadonlyMap<string, FieldInput>>(new Map()); // texts that are not values yet
   const [jsonError, setJSONError] = useState("");
   const [faults, setFaults] = useState<Fault[]>([]),
-    [refusal, setRefusal] = useState("");
+    [refusal, setRefusal] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Loaded | null>(null);
   const [isSaving, setSaving] = useState(false),
     [isDeleted, setDeleted] = useState(false);
@@ -73,7 +73,7 @@ export function useDraft(path: string, source: Source) {
     setTyped(new Map());
     setJSONError("");
     setFaults([]);
-    setRefusal("");
+    setRefusal(null);
     setConflict(null);
   };
   const take = (next: Loaded) => {
@@ -149,7 +149,7 @@ export function useDraft(path: string, source: Source) {
       else if (own.length > 0 || isLarge) void look();
     });
     const stopResets = onReset(() => {
-      setRefusal((text) => (text === new Unreachable().message ? "" : text));
+      setRefusal((error: unknown) => (error instanceof Unreachable ? null : error));
       void look();
     });
     return () => {
@@ -165,7 +165,7 @@ export function useDraft(path: string, source: Source) {
   };
 
   const refuse = async (e: unknown, patch: Operation[]) => {
-    setRefusal(messageOf(e));
+    setRefusal(e);
     announce(messageOf(e));
     if (!(e instanceof Refused)) return;
     setFaults(faultsOf(e, source.isNew ? null : patch));
@@ -173,9 +173,9 @@ export function useDraft(path: string, source: Source) {
     try {
       const answer = await get(path);
       setConflict({ record: answer.data as Obj, tag: answer.tag });
-      setRefusal("");
+      setRefusal(null);
     } catch (second) {
-      setRefusal(messageOf(second));
+      setRefusal(second);
     }
   };
 
@@ -260,7 +260,7 @@ export function useDraft(path: string, source: Source) {
     save: async (): Promise<Saved | null> => {
       if (!canSave) return null;
       setSaving(true);
-      setRefusal("");
+      setRefusal(null);
       let sent = value,
         patch = operations;
       try {

@@ -1,7 +1,7 @@
 // One record: its fields as a form or as JSON, what refers to it, and its end.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, pathOf, Refused, session } from "../data/api.ts";
+import { ask, messageOf, pathOf, Refused, session } from "../data/api.ts";
 import { idOf, isReadOnly, shapeFor, status, whyLocked, whyOff } from "../data/catalog.ts";
 import { useDraft, type Draft } from "./draft.ts";
 import { fieldsOf, Form, maxMembers } from "./form.tsx";
@@ -13,6 +13,7 @@ import { announce, toastError } from "../messages.tsx";
 import { PanelEdge } from "../panel_edge.tsx";
 import { Related } from "./related.tsx";
 import { RemoveDialog } from "./remove.tsx";
+import { showReshapeMenu } from "../grid/reshape.tsx";
 import { go, href, leave, useUnsaved } from "../route.ts";
 import { labelOf } from "../data/schema.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
@@ -132,6 +133,15 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
           </>
         )}
         {!isObject && <Button kind="quiet" icon="close" label="Close (Esc)" onClick={close} />}
+        {isObject && !isLocked && (
+          <Button
+            kind="quiet"
+            icon="dots"
+            label="More"
+            aria-haspopup="menu"
+            onClick={({ currentTarget }) => showReshapeMenu(currentTarget, { collection })}
+          />
+        )}
       </div>
       <Tabs tab={tab} canChange={draft.jsonError === ""} onChange={setTab}>
         {languages.slice(1, 3).map((language) => (
@@ -157,7 +167,7 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
                 onMerge={merge}
               />
             )}
-            {draft.refusal && (
+            {draft.refusal !== null && (
               <Refusal
                 draft={draft}
                 inputs={(tab === "json" ? [] : fieldsOf(draft, shape, isNew)).slice(0, maxMembers).map((f) => f.name)}
@@ -322,7 +332,7 @@ function requestOf(draft: Draft, path: string, isNew: boolean): RequestText {
 function footText(draft: Draft, isNew: boolean): string {
   if (whyLocked.value) return whyLocked.value;
   if (draft.conflict) return "Merge first";
-  if (draft.refusal) return "Not saved";
+  if (draft.refusal !== null) return "Not saved";
   if (isNew) return "";
   const names = new Set([...differing(draft.base, draft.value), ...draft.typed.keys()]);
   return draft.isDirty ? count(names.size, "field") + " changed" : "Saved";
@@ -365,7 +375,7 @@ function Refusal({ draft, inputs }: { draft: Draft; inputs: string[] }) {
       <Icon name="alert" size={18} />
       <div>
         <strong>Not saved</strong>
-        <p>{draft.refusal}</p>
+        <p>{messageOf(draft.refusal)}</p>
         <Faults list={faults.map((fault) => ({ place: fault.pointer, detail: fault.detail }))} />
       </div>
     </div>

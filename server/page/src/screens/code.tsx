@@ -4,7 +4,7 @@ import { pathOf, read, session } from "../data/api.ts";
 import { collections, hasObject, idOf, isReadOnly, objects, shapeFor, status } from "../data/catalog.ts";
 import { stringify, type Obj } from "../data/json.ts";
 import { languages, type RequestText } from "../data/snippets.ts";
-import { typeName, writeType } from "../data/typescript.ts";
+import { answerType, writeType } from "../data/typescript.ts";
 import { closeDialog, dialog } from "../dialogs.ts";
 import { Button, Copy, Dialog, Segments } from "../ui.tsx";
 
@@ -46,12 +46,12 @@ export function Code({ first, query = "" }: { first: string; query?: string }) {
   const shown = (own as readonly Call[]).includes(call) ? call : own[0];
   const request = requestOf(shown, { name, query: name === first ? query : "", record, isObject });
   const isCode = language !== "curl" && isTyped;
-  const type = typeName(shape);
+  const type = answerType(shape, shown === "list", status.value?.answers);
   const text =
     (isCode ? writeType(shape) + "\n\n" : "") +
     languages
       .find((own) => own.name === language)!
-      .write({ ...request, answer: isCode ? type + (shown === "list" ? "[]" : "") : undefined }, status.value?.user);
+      .write({ ...request, answer: isCode ? type : undefined }, status.value?.user);
   const names = [...collections.value, ...objects.value].map((item) => item.name);
   return (
     <>
