@@ -402,6 +402,7 @@ func unseenConflict(t *testing.T, ctx context.Context) {
 	p.holds(`"passenger": "Ivy and Amara"`)
 	p.holds(`"title": "Piano recital"`)
 	p.holds(`"pickupTime": "2026-09-17T16:10:00Z"`)
+	p.until(`!document.querySelector(".dirty")`)
 	p.show("#/drivers/4")
 	p.until(`document.querySelector("#member-driverName")`)
 	p.api("PATCH", "/drivers/4", `{"driverName": "Theirs"}`, 200)
@@ -697,6 +698,7 @@ func copiedCommands(t *testing.T, ctx context.Context) {
 		t.Errorf("the command has written %s", text)
 	}
 	p.show("#/_/requests")
+	p.clickText("Leave without saving")
 	p.clickText("failed")
 	p.clickText("/schedules/4")
 	p.want(quoted(copied(".panel .row-of"))+`.includes('X`+"`id`"+` is not a method')`, "true")

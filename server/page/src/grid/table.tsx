@@ -3,6 +3,7 @@ import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isBlind, pathOf, session } from "../data/api.ts";
 import { collections, hasCollection, idOf, isReadOnly, shapeFor, shapes, status } from "../data/catalog.ts";
+import { CopyRequest } from "../copy_request.tsx";
 import { maxColumns, useAllColumns, useShownColumns } from "./columns.ts";
 import { Grid } from "./grid.tsx";
 import { Icon } from "../icons.tsx";
@@ -15,7 +16,7 @@ import { readQuery, readSort, withTerm, writeQuery, writeSort, type Query, type 
 import { go, href, isUnsaved, route } from "../route.ts";
 import { Rows } from "./rows.ts";
 import { typedOf, type Field } from "../data/schema.ts";
-import { languages } from "../data/snippets.ts";
+import { urlOf } from "../data/snippets.ts";
 import { mostChanged } from "../data/transaction.ts";
 import { openForm } from "../typing.tsx";
 import { Button, Copy, count, ErrorBox, formatCount, useNarrow } from "../ui.tsx";
@@ -319,10 +320,11 @@ interface RequestLineProps {
 
 /** The request that the table shows, to copy. Where there is no room for it, a button copies its URL. */
 function RequestLine({ name, query, path, milliseconds }: RequestLineProps) {
+  const request = { method: "GET", path, session: session.value };
   const canSimulate = status.value?.mode.simulate === true && !isReadOnly.value;
   return (
     <div class="request">
-      <Copy label="Copy the request" text={() => languages[0]!.write({ method: "GET", path, session: session.value })}>
+      <Copy label="Copy the request" text={() => urlOf(request)}>
         Copy
       </Copy>
       <span class="method get">GET</span>
@@ -331,14 +333,7 @@ function RequestLine({ name, query, path, milliseconds }: RequestLineProps) {
       </code>
       <span class="faint ms">{milliseconds > 0 && milliseconds.toFixed(0) + " ms"}</span>
       <span class="row-of">
-        {languages.slice(0, 3).map((language) => (
-          <Copy
-            key={language.name}
-            text={() => language.write({ method: "GET", path, session: session.value }, status.value?.user)}
-          >
-            {language.name}
-          </Copy>
-        ))}
+        <CopyRequest to={3} request={() => request} />
         <Button kind="quiet" onClick={() => withTools((tools) => tools.showCode(name, query))}>
           Code
         </Button>

@@ -1,16 +1,17 @@
 // A record as a form: an input for each field.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draft, Fault } from "./draft.ts";
+import { CopyRequest } from "../copy_request.tsx";
 import { Icon } from "../icons.tsx";
 import { Input } from "./inputs.tsx";
 import { areObjects } from "./objects_input.tsx";
 import { pathOf, session } from "../data/api.ts";
-import { labelFor, relations, status } from "../data/catalog.ts";
+import { labelFor, relations } from "../data/catalog.ts";
 import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts";
 import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
-import { languages, urlOf } from "../data/snippets.ts";
-import { Button, Copy, withoutName } from "../ui.tsx";
+import { urlOf, type RequestText } from "../data/snippets.ts";
+import { Button, withoutName } from "../ui.tsx";
 import { isWeb, localTime, Value } from "../values.tsx";
 
 interface FormProps {
@@ -144,7 +145,11 @@ function Member({ draft, path, field, isKey, isNew, isLocked }: MemberProps) {
           onInput={(text, picked) => draft.type(field, text, picked)}
         />
       )}
-      {areObjects(was) && address && <Requests path={path + "/" + encodeURIComponent(name)} />}
+      {areObjects(was) && address && (
+        <div class="row-of">
+          <CopyRequest to={3} request={() => partOf(path, name)} />
+        </div>
+      )}
       {fault && (
         <p class="error" id={faultID}>
           <Icon name="alert" size={13} />
@@ -187,6 +192,13 @@ function FixedValue({ value, field }: { value: Json | undefined; field: Field })
   return <Value value={value} field={field} />;
 }
 
+/** Returns the request that reads a part of a record. */
+const partOf = (path: string, name: string): RequestText => ({
+  method: "GET",
+  path: path + "/" + encodeURIComponent(name),
+  session: session.value,
+});
+
 /**
  * Returns the URL of a stored array or object in a record, "" if it has none: a browser removes
  * dots, and the name of a collection that refers to the record leads there.
@@ -195,20 +207,7 @@ function addressOf(path: string, name: string, was: Json | undefined): string {
   const full = path + "/" + encodeURIComponent(name);
   if (typeof was !== "object" || was === null || isNumber(was) || /\/\.{0,2}(\/|$)/.test(full)) return "";
   if (relations.value.some(({ from, to }) => from === name && path.startsWith(pathOf(to) + "/"))) return "";
-  return urlOf({ method: "GET", path: full, session: session.value });
-}
-
-/** Copies the address of a part of a record, and code that reads it. */
-function Requests({ path }: { path: string }) {
-  return (
-    <div class="row-of">
-      {languages.slice(0, 3).map(({ name, write }) => (
-        <Copy key={name} text={() => write({ method: "GET", path, session: session.value }, status.value?.user)}>
-          {name}
-        </Copy>
-      ))}
-    </div>
-  );
+  return urlOf(partOf(path, name));
 }
 
 interface AboutProps {

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, messageOf, pathOf, Refused, session } from "../data/api.ts";
-import { idOf, isReadOnly, shapeFor, status, whyLocked, whyOff } from "../data/catalog.ts";
+import { idOf, isReadOnly, shapeFor, whyLocked, whyOff } from "../data/catalog.ts";
+import { CopyRequest } from "../copy_request.tsx";
 import { useDraft, type Draft } from "./draft.ts";
 import { fieldsOf, Form, maxMembers } from "./form.tsx";
 import { Icon } from "../icons.tsx";
@@ -16,8 +17,8 @@ import { RemoveDialog } from "./remove.tsx";
 import { showReshapeMenu } from "../grid/reshape.tsx";
 import { go, href, leave, useUnsaved } from "../route.ts";
 import { labelOf } from "../data/schema.ts";
-import { languages, type RequestText } from "../data/snippets.ts";
-import { Skeleton, Button, Copy, count, ErrorBox, Faults, hasModifier, isMac } from "../ui.tsx";
+import type { RequestText } from "../data/snippets.ts";
+import { Skeleton, Button, count, ErrorBox, Faults, hasModifier, isMac } from "../ui.tsx";
 import { WriteButton } from "../write_button.tsx";
 import { takeKeys } from "../typing.tsx";
 import { toastUndo } from "../data/undo.ts";
@@ -144,11 +145,7 @@ export function RecordPanel({ collection, id, query, isObject = false, onSaved, 
         )}
       </div>
       <Tabs tab={tab} canChange={draft.jsonError === ""} onChange={setTab}>
-        {languages.slice(1, 3).map((language) => (
-          <Copy key={language.name} text={() => language.write(requestOf(draft, path, isNew), status.value?.user)}>
-            {language.name}
-          </Copy>
-        ))}
+        <CopyRequest from={1} to={3} request={() => requestOf(draft, path, isNew)} />
       </Tabs>
       <div class="panel-body" role="tabpanel" id="record" aria-labelledby={"tab-" + tab} tabIndex={-1}>
         {draft.error !== null && <LoadError draft={draft} collection={collection} query={query} />}

@@ -74,7 +74,8 @@ export function ReferenceInput({ field, value, isInCell, onInput, shared }: Refe
       setAnswered(text);
       const [first] = now?.trim() ? matching(ordered, now) : [];
       if (first) current.current.onInput(first.id, first.picked);
-      if (areCaught(caught.current)) setTimeout(() => takeKeys(shared.ref.current));
+      const take = () => areCaught(caught.current) && takeKeys(shared.ref.current); // unless somebody clicks elsewhere
+      if (areCaught(caught.current)) setTimeout(take);
       else if (document.activeElement !== shared.ref.current) close();
     }
   };

@@ -1,11 +1,12 @@
 // A request that is edited and sent, with the answer next to the former one.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf, problemOf, Unreachable, type Problem } from "../data/api.ts";
-import { isReadOnly, status } from "../data/catalog.ts";
+import { CopyRequest } from "../copy_request.tsx";
+import { isReadOnly } from "../data/catalog.ts";
 import { jsonFault, layOut } from "../data/json.ts";
-import { languages, type RequestText } from "../data/snippets.ts";
+import type { RequestText } from "../data/snippets.ts";
 import { JSONInput } from "../record/json_input.tsx";
-import { Button, Copy } from "../ui.tsx";
+import { Button } from "../ui.tsx";
 import { AnswerView, Pairs, type AnswerParts } from "./answer_view.tsx";
 import { headerFault, HeaderRows, type Header } from "./header_rows.tsx";
 import { pathFault, PathInput } from "./path_input.tsx";
@@ -113,13 +114,7 @@ export function RequestEditor({ request, former, isSent = false }: RequestEditor
           />
         )}
         <div class="row-of wrap">
-          {languages
-            .filter(({ name }) => name !== "URL")
-            .map((language) => (
-              <Copy key={language.name} text={() => language.write(text(), status.value?.user)}>
-                {language.name}
-              </Copy>
-            ))}
+          <CopyRequest from={1} request={text} />
         </div>
       </form>
       {error !== "" && (

@@ -1,7 +1,8 @@
 // A request of the log next to the list, and a new one.
 import { useEffect, useState } from "preact/hooks";
 import { pathOf, prefix, read, session, type Schemas } from "../data/api.ts";
-import { collections, hasCollection, hasObject, isReadOnly, objects, status, whyLocked } from "../data/catalog.ts";
+import { CopyRequest } from "../copy_request.tsx";
+import { collections, hasCollection, hasObject, isReadOnly, objects, whyLocked } from "../data/catalog.ts";
 import { Icon } from "../icons.tsx";
 import { isJSON } from "../data/json.ts";
 import type { LoggedRequest } from "../data/live.ts";
@@ -12,8 +13,8 @@ import { StatusCode } from "./status_code.tsx";
 import { addRuleFirst, canSimulate, patternOf } from "../data/simulation.ts";
 import { showAnswer } from "./answer_dialog.tsx";
 import { AnswerView, Body, Pairs } from "./answer_view.tsx";
-import { languages, type RequestText } from "../data/snippets.ts";
-import { Skeleton, Button, Copy, ErrorBox } from "../ui.tsx";
+import type { RequestText } from "../data/snippets.ts";
+import { Skeleton, Button, ErrorBox } from "../ui.tsx";
 
 type Bodies = Schemas["RequestBodies"];
 
@@ -237,11 +238,7 @@ function Actions({ request, text, onSend }: ActionsProps) {
             Answer this from now on
           </Button>
         )}
-        {languages.map((language) => (
-          <Copy key={language.name} text={() => language.write(text, status.value?.user)}>
-            {language.name}
-          </Copy>
-        ))}
+        <CopyRequest request={() => text} />
       </div>
       {why !== "" && <p class="dim">{why}</p>}
     </>
