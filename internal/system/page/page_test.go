@@ -655,7 +655,7 @@ func recordFlow(p *pageTest) {
 	p.run(`history.back()`)
 	p.until(rows + ` === 7`)
 	p.run(`history.back()`) // to another record
-	p.sees("Schedule 5 has changes that are not saved.")
+	p.sees("Not saved: Schedule 5")
 	p.accessible("leave", true)
 	p.press("Escape")
 	p.until(`!document.querySelector("dialog") && location.hash === "#/schedules/5"`)

@@ -20,8 +20,9 @@ export function answerType(shape: Shape, isList: boolean, form: Envelope | undef
   const type = typeName(shape) + (isList ? "[]" : ""),
     field = isList ? form?.list : form?.record;
   if (!field) return type;
-  const total = isList && form?.total ? form.total.split(".").reduceRight((inner, name) => `{ ${nameIn(name)}: ${inner} }`, "number") : "";
-  return `{ ${nameIn(field)}: ${type}${total && `; ${total.slice(2, -2)}`} }`;
+  const path = isList && form?.total ? form.total.split(".") : [];
+  const total = path.reduceRight((inner, name) => `{ ${nameIn(name)}: ${inner} }`, "number");
+  return `{ ${nameIn(field)}: ${type}${path.length > 0 ? "; " + total.slice(2, -2) : ""} }`;
 }
 
 /** Writes the name of a member of a type. */

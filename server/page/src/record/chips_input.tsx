@@ -46,7 +46,7 @@ export function ChipsInput({ id, label, value, isInvalid, describedBy, onInput }
         id={id}
         aria-label={label}
         aria-invalid={isInvalid ? true : undefined}
-        aria-describedby={describedBy || undefined}
+        aria-describedby={describedBy}
         autocomplete="off"
         spellcheck={false}
         placeholder="add one"

@@ -7,7 +7,7 @@ import { Input } from "./inputs.tsx";
 import { areObjects } from "./objects_input.tsx";
 import { pathOf, session } from "../data/api.ts";
 import { labelFor, relations } from "../data/catalog.ts";
-import { isEqual, isNumber, memberOf, pointer, type Json } from "../data/json.ts";
+import { isEqual, isNumber, isObject, memberOf, pointer, type Json } from "../data/json.ts";
 import { href } from "../route.ts";
 import { fieldOf, typedOf, type Field, type Shape } from "../data/schema.ts";
 import { urlOf, type RequestText } from "../data/snippets.ts";
@@ -177,11 +177,7 @@ function placeholderFor(field: Field, value: Json | undefined, isNew: boolean): 
 
 /** A value that cannot be edited. Objects and arrays are laid out. */
 function FixedValue({ value, field }: { value: Json | undefined; field: Field }) {
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    typedOf(value).startsWith("{") !== typedOf(value).startsWith("[")
-  ) {
+  if (isObject(value) || Array.isArray(value)) {
     return (
       <pre class="code" tabIndex={0}>
         {typedOf(value)}

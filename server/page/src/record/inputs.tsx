@@ -76,43 +76,18 @@ export function Input(props: InputProps) {
   if (field.kind === "time" || field.kind === "date") {
     return <TimeInput field={field} value={value} onInput={onInput} shared={shared} />;
   }
-  if (isChips) {
-    return (
-      <ChipsInput
-        id={props.id}
-        label={props.label ?? field.name}
-        value={props.value}
-        isInvalid={props.isInvalid === true}
-        describedBy={props.describedBy}
-        onInput={onInput}
-      />
-    );
-  }
-  if (columns) {
-    return (
-      <ObjectsInput
-        id={props.id}
-        label={props.label ?? field.name}
-        value={props.value}
-        names={columns}
-        faults={props.faults ?? []}
-        describedBy={props.describedBy || undefined}
-        onInput={onInput}
-      />
-    );
-  }
-  if (isEditor) {
-    return (
-      <JSONInput
-        id={props.id}
-        label={props.label ?? field.name}
-        value={props.value}
-        faults={props.faults ?? []}
-        isInvalid={props.isInvalid === true}
-        onInput={onInput}
-      />
-    );
-  }
+  const whole = {
+    id: props.id,
+    label: props.label ?? field.name,
+    value: props.value,
+    faults: props.faults ?? [],
+    isInvalid: props.isInvalid === true,
+    describedBy: props.describedBy || undefined,
+    onInput,
+  };
+  if (isChips) return <ChipsInput {...whole} />;
+  if (columns) return <ObjectsInput {...whole} names={columns} />;
+  if (isEditor) return <JSONInput {...whole} />;
   if (lines > 0) {
     return <textarea {...shared} class={isStructured(field, was) ? "code" : ""} rows={lines} onInput={input} />;
   }
