@@ -140,9 +140,7 @@ func folderServer(t *testing.T, ctx context.Context) {
 	p.until(`location.hash === "#/" && !` + listed + `.includes("settings")`)
 	p.clickText("Undo")
 	is("settings", settings)
-	if err := os.Remove(path("settings")); err != nil {
-		t.Fatal(err)
-	}
+	p.api("POST", "/_/transaction", `[{"op": "remove", "collection": "settings"}]`, 200)
 	p.until(`!` + listed + `.includes("settings")`)
 	p.console() // the browser logs what is gone
 
