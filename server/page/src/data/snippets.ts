@@ -124,18 +124,10 @@ function writeCurl(request: RequestText, user?: string): string {
   return words.join(" ");
 }
 
-function writeHTTPie(request: RequestText, user?: string): string {
-  const body = request.body ? ` <<< ${quote(request.body)}` : "";
-  const headers = headersOf(request).map(([name, value]) => " " + quote(name + ":" + value));
-  const words = ["http", ...(user ? ["-a", quote(user)] : []), methodWord(request.method), quote(urlOf(request))];
-  return words.join(" ") + headers.join("") + body;
-}
-
 export const languages: Language[] = [
   { name: "URL", write: urlOf },
   { name: "fetch", write: writeFetch },
   { name: "curl", write: writeCurl },
-  { name: "HTTPie", write: writeHTTPie },
   { name: "axios", write: writeAxios },
   { name: "ky", write: writeKy },
 ];
