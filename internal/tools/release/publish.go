@@ -202,7 +202,7 @@ func do(out io.Writer, dry bool, steps []step) error {
 		if dry && s.public {
 			note = "   (not run)"
 		}
-		fmt.Fprintf(out, "cd %s && %s%s\n", s.dir, strings.Join(s.args, " "), note)
+		fmt.Fprintf(out, "cd %s && %s%s\n", s.dir, shellLine(s.args), note)
 		if note != "" {
 			continue
 		}
@@ -215,4 +215,15 @@ func do(out io.Writer, dry bool, steps []step) error {
 		}
 	}
 	return nil
+}
+
+// shellLine returns a command as one types it: words with spaces are quoted.
+func shellLine(args []string) string {
+	words := slices.Clone(args)
+	for i, word := range words {
+		if strings.Contains(word, " ") {
+			words[i] = "'" + word + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }

@@ -52,7 +52,7 @@ func TestPublish(t *testing.T) {
 		"git tag v1.2.3\n",
 		"make release OWNER=someone URL=https://github.com/someone/pickup\n",
 		"git push https://github.com/someone/pickup main v1.2.3   (not run)\n",
-		"--notes-file ../CHANGELOG.md checksums.txt a.tar.gz   (not run)\n",
+		"--title 'pickup 1.2.3' --notes-file ../CHANGELOG.md checksums.txt a.tar.gz   (not run)\n",
 		"npm publish --access public someone-pickup-linux-x64-1.2.3.tgz   (not run)\n",
 		"npm publish --access public someone-pickup-1.2.3.tgz   (not run)\n",
 		"gh repo clone someone/homebrew-tap",
