@@ -35,7 +35,7 @@ test: setup
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
-	@$(MAKE) --no-print-directory packages TOOLS=qemu-aarch64-static:qemu-user-static
+	@$(MAKE) --no-print-directory packages TOOLS='qemu-aarch64-static:qemu-user-static firefox-esr:firefox-esr'
 	PICKUP_LONG=1 $(GO) test $(RACE) -tags $(TAGS) -timeout 120m -v $(PACKAGES)
 
 ## test-windows: run tests of the program for Windows with Wine, in less than ten minutes

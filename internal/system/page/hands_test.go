@@ -285,6 +285,11 @@ const (
 // paste pastes a text where the focus is.
 func (p *tab) paste(text string) {
 	p.Helper()
+	if p.firefox != nil { // its events of the clipboard have no data that a script made
+		p.run(`await Clipboard.prototype.writeText.call(navigator.clipboard, ` + quoted(text) + `)`)
+		p.press("Ctrl+v")
+		return
+	}
 	p.run(`const data = new DataTransfer();
 		data.setData("text/plain", ` + quoted(text) + `);
 		document.activeElement.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}))`)
@@ -301,5 +306,5 @@ func (p *tab) shiftClick(selector string) {
 func (p *tab) rightClick(selector string) {
 	p.Helper()
 	at := p.place(selector)
-	p.do(chromedp.MouseClickXY(at.X+at.Width/2, at.Y+at.Height/2, chromedp.ButtonRight))
+	p.clickXY(at.X+at.Width/2, at.Y+at.Height/2, true)
 }

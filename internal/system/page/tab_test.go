@@ -25,11 +25,13 @@ import (
 	"pickup/internal/tools/servertest"
 )
 
-// A tab is a tab of Chromium with the page in it. Its methods fail the test.
+// A tab is a tab of a browser with the page in it, of Chromium if nothing else is said. Its methods fail the test.
 type tab struct {
 	*testing.T
-	ctx context.Context
+	ctx context.Context // of Chromium
 	url string
+
+	firefox *firefox // instead of Chromium
 
 	mu       sync.Mutex
 	messages []string // errors and warnings in the console
@@ -127,7 +129,7 @@ func (p *tab) number(expression string) float64 {
 func (p *tab) open(hash string) {
 	p.Helper()
 	p.leave()
-	p.do(chromedp.Navigate(p.url + "/_/" + hash))
+	p.navigate(p.url + "/_/" + hash)
 	p.until(`document.querySelector("main h1, .panel h1") && !document.querySelector("[aria-busy=true]")`)
 }
 
@@ -135,7 +137,44 @@ func (p *tab) open(hash string) {
 // process for it.
 func (p *tab) leave() {
 	p.Helper()
-	p.do(chromedp.Navigate(p.url + "/_/livez"))
+	p.navigate(p.url + "/_/livez")
+}
+
+func (p *tab) navigate(url string) {
+	p.Helper()
+	if p.firefox == nil {
+		p.do(chromedp.Navigate(url))
+	} else if err := p.firefox.navigate(url); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// evaluate returns the value of an expression, a promise of a text.
+func (p *tab) evaluate(expression string) (string, error) {
+	if p.firefox != nil {
+		return p.firefox.evaluate(expression)
+	}
+	return chromedp.Run(p.ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+}
+
+// clickXY clicks at a place, with the right button if isRight is set.
+func (p *tab) clickXY(x, y float64, isRight bool) {
+	p.Helper()
+	if p.firefox != nil {
+		button := 0
+		if isRight {
+			button = 2
+		}
+		if err := p.firefox.click(x, y, button); err != nil {
+			p.Fatal(err)
+		}
+		return
+	}
+	if isRight {
+		p.do(chromedp.MouseClickXY(x, y, chromedp.ButtonRight))
+		return
+	}
+	p.do(chromedp.MouseClickXY(x, y))
 }
 
 // show goes to an address without loading the page.
@@ -150,7 +189,7 @@ func (p *tab) show(hash string) {
 // eval returns the value of an expression as text.
 func (p *tab) eval(expression string) string {
 	p.Helper()
-	text, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](`(async () => String(await (`+expression+`)))()`, chromedp.EvalAwaitPromise))
+	text, err := p.evaluate(`(async () => String(await (` + expression + `)))()`)
 	if err != nil {
 		p.Fatalf("%s: %v", expression, err)
 	}
@@ -178,9 +217,9 @@ func (p *tab) until(expression string) {
 			await new Promise(done => setTimeout(done, 20));
 		}
 	})()`
-	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+	got, err := p.evaluate(script)
 	for end := time.Now().Add(servertest.Patience); err != nil && strings.Contains(err.Error(), "navigated") && time.Now().Before(end); {
-		got, err = chromedp.Run(p.ctx, chromedp.Evaluate[string](script, chromedp.EvalAwaitPromise))
+		got, err = p.evaluate(script)
 	}
 	if got != "" || err != nil {
 		p.picture("failure")
@@ -235,6 +274,12 @@ func (p *tab) press(keys ...string) {
 func (p *tab) keys(text string, held ...chromedp.Modifier) {
 	p.Helper()
 	for _, r := range text {
+		if p.firefox != nil {
+			if err := p.firefox.key(r, held); err != nil {
+				p.Fatal(err)
+			}
+			continue
+		}
 		events := kb.Encode(r)
 		for i, event := range events {
 			chromedp.KeyModifiers(held...)(event)
@@ -278,7 +323,7 @@ func (p *tab) holdNext(what, pattern string) {
 func (p *tab) click(selector string) {
 	p.Helper()
 	at := p.place(selector)
-	p.do(chromedp.MouseClickXY(at.X+at.Width/2, at.Y+at.Height/2))
+	p.clickXY(at.X+at.Width/2, at.Y+at.Height/2, false)
 }
 
 // clickAt is like click, but clicks at a distance from the left edge.
@@ -374,9 +419,12 @@ func (p *tab) fillJSON(selector, text string) {
 }
 
 // console returns the errors and warnings so far, and forgets them. It writes one
-// itself: when that arrives, so have those before it.
+// itself: when that arrives, so have those before it. Those of Firefox are not known.
 func (p *tab) console() []string {
 	p.Helper()
+	if p.firefox != nil {
+		return nil
+	}
 	const mark = "a message of the test"
 	var list []string
 	p.run(`console.error("` + mark + `")`)
@@ -403,7 +451,7 @@ func (p *tab) arrived() []string {
 func (p *tab) picture(name string) {
 	p.Helper()
 	dir := os.Getenv("PICKUP_PICTURES")
-	if dir == "" {
+	if dir == "" || p.firefox != nil {
 		return
 	}
 	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

@@ -37,6 +37,12 @@ function Menu({ label, x, y, groups }: MenuProps) {
     menu.style.left = Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8)) + "px";
     menu.style.top = Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8)) + "px";
     items()[0]?.focus();
+    // With popover="auto", Firefox closes the menu when the button that has opened it is released.
+    const onPress = (event: PointerEvent) => {
+      if (!menu.contains(event.target as Node)) close();
+    };
+    addEventListener("pointerdown", onPress, true);
+    return () => removeEventListener("pointerdown", onPress, true);
   }, []);
   const close = () => {
     if (!ref.current) return;
@@ -67,15 +73,12 @@ function Menu({ label, x, y, groups }: MenuProps) {
     <section aria-label={label}>
       <div
         ref={ref}
-        popover="auto"
+        popover="manual"
         class="menu"
         role="menu"
         aria-label={label}
         onKeyDown={onKey}
         onContextMenu={(event) => event.preventDefault()}
-        onToggle={(event) => {
-          if (event.newState === "closed") close();
-        }}
       >
         {groups.map((group, i) => (
           <div key={i} role="group">
