@@ -6,7 +6,6 @@ export type Header = [name: string, value: string];
 /** Headers that have an effect here, with values that they may have. */
 const known: Record<string, string[]> = {
   Accept: ["application/json", "text/csv", "text/event-stream"],
-  Authorization: ["Bearer "],
   "Content-Type": ["application/json", "application/merge-patch+json", "application/json-patch+json", "text/csv"],
   "If-Match": ["*"],
   "If-None-Match": ["*"],
@@ -73,7 +72,7 @@ export function HeaderRows({ headers, onChange }: HeaderRowsProps) {
                 list="header-names"
                 placeholder={i === rows.length - 1 ? "Prefer" : ""}
                 value={name}
-                onInput={(event) => change(i, pasted(event.currentTarget.value) ?? [event.currentTarget.value, value])}
+                onInput={(event) => change(i, [event.currentTarget.value, value])}
               />
               <input
                 {...shared}
@@ -106,10 +105,4 @@ export function HeaderRows({ headers, onChange }: HeaderRowsProps) {
       })}
     </fieldset>
   );
-}
-
-/** Returns the header of a text such as "Prefer: return=minimal". */
-function pasted(text: string): Header | null {
-  const at = text.indexOf(": ");
-  return at < 0 ? null : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
