@@ -15,7 +15,7 @@ PACKAGES := ./internal/system/page ./server ./filestore ./internal/system ./inte
 	./internal/tools/release ./etcdstore ./filestore/document ./internal/fake ./...
 # Many tests wait for servers, browsers and clusters, so more of them run than there
 # are processors.
-AT_ONCE := -p 4 -parallel 4
+AT_ONCE := -p 3 -parallel 4
 # A pattern of names; all by default.
 RUN :=
 # Hashing passwords takes ten times as long with the race detector, which finds

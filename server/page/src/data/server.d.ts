@@ -115,9 +115,8 @@ export interface components {
             line?: number;
             column?: number;
             detail?: string;
-            /** @description There is a file for each collection. */
             folder?: boolean;
-            /** @description In a folder, the collection or object whose file is broken. The others can be written. */
+            /** @description In a folder: whose file is broken. The others can be written. */
             collection?: string;
             /** @description What is around that place. */
             excerpt?: {
@@ -138,13 +137,10 @@ export interface components {
             session?: string;
             /** @description What the paths of the collections begin with. */
             prefix?: string;
-            /** @description The envelope of lists and records, if there is one. This page gets none. */
+            /** @description The envelope of lists and records. */
             answers?: {
-                /** @description The field of a list. */
                 list?: string;
-                /** @description Where the number of all records is, such as meta.total. */
                 total?: string;
-                /** @description The field of a record. */
                 record?: string;
             };
             /** @description The file of the database. A session has none. */
@@ -324,7 +320,7 @@ export interface components {
             released: number;
         };
         SessionRequest: {
-            /** @description Where it begins: now, baseline (the contents at the start or the latest edit by hand), or a snapshot. */
+            /** @description now, baseline (the contents at startup or after the latest edit by hand), or a snapshot. */
             from?: string;
             /** @description Its changes wait for a person. */
             keep?: boolean;
@@ -358,7 +354,7 @@ export interface components {
             op: "created" | "updated" | "deleted";
             before?: unknown;
             after?: unknown;
-            /** @description Of a collection made or removed, if before or after would exceed 64 KiB: the number of records. */
+            /** @description Of a collection made or removed above 64 KiB: the number of records. */
             records?: number;
         }[] | null;
         /** @description The number of changes in each collection, if there are too many to list. */
@@ -366,7 +362,7 @@ export interface components {
             [key: string]: number;
         };
         UndoRequest: {
-            /** @description The revision to undo instead of the newest. The undo of an undo is a redo. It may be an edit of the file. */
+            /** @description The revision to undo instead of the newest, also one of an edit of the file. The undo of an undo is a redo. */
             rev?: string;
             /** @description The part of an edit of the file that is undone. */
             only?: components["schemas"]["Elements"];

@@ -86,9 +86,9 @@ function inTurn(change: () => Promise<void>): Promise<void> {
 const send = ({ id: _, hits: __, ...rule }: Rule) => ask("POST", "/_/simulate", { body: JSON.stringify(rule) });
 const remove = ({ id = "" }: Rule) => ask("DELETE", "/_/simulate/" + encodeURIComponent(id));
 
-export const addRule = (rule: Rule): Promise<void> =>
+export const addRules = (...added: Rule[]): Promise<void> =>
   inTurn(async () => {
-    await send(rule);
+    for (const rule of added) await send(rule);
   });
 
 /** Adds a rule before all others, in place of one for the same requests. Used-up rules go. */
@@ -157,10 +157,7 @@ export function changeRule({ rule, isOn }: ListedRule, change: (rule: Rule) => R
 // The ids of rules that were replaced: one may be changed twice before it is drawn.
 const successors = new Map<string, string>();
 
-export async function removeAllRules(): Promise<void> {
-  await ask("DELETE", "/_/simulate");
-  await loadRules();
-}
+export const removeAllRules = (): Promise<void> => inTurn(async () => void (await ask("DELETE", "/_/simulate")));
 
 /** Returns in words what a rule does. */
 export function describeRule(rule: Rule): string {

@@ -6,7 +6,7 @@ import { Icon } from "../icons.tsx";
 import { onNews } from "../data/live.ts";
 import { toastError } from "../messages.tsx";
 import {
-  addRule,
+  addRules,
   canSimulate,
   changeRule,
   describeRule,
@@ -94,7 +94,7 @@ export function SimulationPanel() {
       <Holds />
       <div class="row-of wrap">
         {Object.entries(presets).map(([name, rule]) => (
-          <Button key={name} icon="plus" onClick={() => void addRule(rule).catch(notChanged)}>
+          <Button key={name} icon="plus" onClick={() => void addRules(rule).catch(notChanged)}>
             {name}
           </Button>
         ))}

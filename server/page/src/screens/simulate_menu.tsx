@@ -2,7 +2,7 @@
 import { toastError } from "../messages.tsx";
 import { showMenu } from "../menu.tsx";
 import { go } from "../route.ts";
-import { addRule, removeAllRules, rules, type Rule } from "../data/simulation.ts";
+import { addRules, removeAllRules, rules, type Rule } from "../data/simulation.ts";
 
 const slow = 1000; // ms
 
@@ -13,8 +13,7 @@ export function showSimulateMenu(button: HTMLElement, path: string): void {
   const add = (name: string, ...own: Rule[]) => ({
     name,
     run: () => {
-      const added = own.reduce((before, rule) => before.then(() => addRule(rule)), Promise.resolve());
-      added.catch((error: unknown) => toastError("Could not simulate it.", error));
+      addRules(...own).catch((error: unknown) => toastError("Could not simulate it.", error));
     },
   });
   showMenu("Simulate", left, bottom + 4, [
