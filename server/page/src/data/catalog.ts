@@ -2,15 +2,15 @@
 // records that others refer to.
 import { computed, signal } from "@preact/signals";
 import { get, pathOf, prefix, read, type Schemas } from "./api.ts";
-import { Cache } from "./cache.ts";
 import { memberOf, type Obj } from "./json.ts";
-import { broken, follow, onChange, onNews, onReset } from "./live.ts";
+import { broken, follow, onChange, onNews, onReset, type Revision } from "./live.ts";
 import { shownName } from "../route.ts";
 import { labelOf, shapeOf, withFormats, type Field, type Shape } from "./schema.ts";
 
 export type Status = Schemas["Status"];
 
 export const status = signal<Status | null>(null);
+export const shapes = signal<ReadonlyMap<string, Shape>>(new Map());
 
 /** Why the page cannot begin. */
 export const failure = signal<unknown>(null);
@@ -53,34 +53,11 @@ export const idOf = (collection: string, record: Obj): string => String(memberOf
 export const nameOf = (collection: string, record: Obj): string =>
   labelOf(record, keyOf(collection)) || idOf(collection, record);
 
-const schemas = new Cache<Obj>(async (name) => [
-  await read<Obj>("/_/schemas/" + encodeURIComponent(name)).catch(() => ({})), // records are shown without it
-]);
-const samples = signal<ReadonlyMap<string, Obj[]>>(new Map()); // the first records of collections
-let known: ReadonlyMap<string, Shape> = new Map(); // also of collections that are gone for a moment
-
-/** The shapes of all that the file has, as far as their schemas are known. */
-export const shapes = computed(() => {
-  const now = new Map(known);
-  for (const { name } of [...collections.value, ...objects.value]) {
-    const schema = schemas.get(name);
-    if (schema) now.set(name, shapeWith(name, schema));
-  }
-  return (known = now);
-});
-
 export const shapeFor = (name: string): Shape => shapes.value.get(name) ?? shapeWith(name, {});
 
-/** Returns a shape with what the records say where no schema does. */
 function shapeWith(name: string, schema: Obj): Shape {
-  const record = collections.value.find((c) => c.name === name)?.record,
-    shape = shapeOf(name, schema, keyOf(name), relations.value, record);
-  return status.value?.rules || !status.value?.file ? shape : withFormats(shape, samples.value.get(name) ?? []);
-}
-
-/** Takes the first records of a collection, which say what its texts are if there is no schema. */
-export function learn(name: string, records: Obj[]): void {
-  samples.value = new Map(samples.value).set(name, records);
+  const record = collections.value.find((c) => c.name === name)?.record;
+  return shapeOf(name, schema, keyOf(name), relations.value, record);
 }
 
 let loads = 0;
@@ -106,10 +83,44 @@ function show(now: Status): void {
   status.value = now;
   prefix.value = now.prefix ?? "";
   broken.value = now.file?.detail ?? "";
-  if (before && JSON.stringify([before.rules, before.relations]) !== JSON.stringify([now.rules, now.relations]))
-    schemas.invalidate();
-  void shapes.value; // asks for the schemas that are not known
+  const names = [...now.collections, ...now.objects].map((item) => item.name);
+  const rulesChanged = before !== null && JSON.stringify(before.rules) !== JSON.stringify(now.rules);
+  const isOld = (name: string) =>
+    rulesChanged || !shapes.value.has(name) || referencesOf(before, name) !== referencesOf(now, name);
+  void loadShapes(names.filter(isOld));
   if (now.findings?.pending) setTimeout(loadSoon, pendingFor);
+}
+
+const referencesOf = (status: Status | null, name: string): string =>
+  JSON.stringify(status?.relations?.filter((relation) => relation.from === name) ?? []);
+
+const samples = new Map<string, Obj[]>(); // the first records of collections
+
+/** Returns a shape with what the records say where no schema does. */
+function guess(name: string, shape: Shape): Shape {
+  return status.value?.rules || !status.value?.file ? shape : withFormats(shape, samples.get(name) ?? []);
+}
+
+/** Takes the first records of a collection, which say what its texts are if there is no schema. */
+export function learn(name: string, records: Obj[]): void {
+  samples.set(name, records);
+  const shape = shapes.value.get(name);
+  if (!shape) return;
+  const better = guess(name, shape);
+  if (better !== shape) shapes.value = new Map(shapes.value).set(name, better);
+}
+
+async function loadShapes(names: string[]): Promise<void> {
+  await Promise.all(
+    names.map(async (name) => {
+      try {
+        const schema = await read<Obj>("/_/schemas/" + encodeURIComponent(name));
+        shapes.value = new Map(shapes.value).set(name, guess(name, shapeWith(name, schema)));
+      } catch {
+        shapes.value = new Map(shapes.value).set(name, shapeWith(name, {})); // records are shown without it
+      }
+    }),
+  );
 }
 
 let reload = 0;
@@ -123,20 +134,43 @@ function loadSoon(): void {
   }, 150);
 }
 
-onChange(loadSoon);
-onReset(loadSoon);
+onChange((revisions) => {
+  loadSoon();
+  // Any write may bring fields that no rules name and the inferred schema did not have.
+  void loadShapes([...new Set(revisions.flatMap(namesIn))].filter((name) => hasCollection(name) || hasObject(name)));
+});
+
+onReset(() => {
+  loadSoon();
+  void loadShapes([...collections.value, ...objects.value].map((item) => item.name));
+});
+
+const namesIn = (revision: Revision): string[] =>
+  revision.changes ? revision.changes.map((change) => change.collection) : Object.keys(revision.collections ?? {});
+
 onNews(loadSoon);
 
-const maxAsked = 200; // records in one request
-const labels = new Cache<string>(async (collection, ids) => {
-  const records = await readRecords(collection, ids);
-  const names = new Map(records.map((record) => [idOf(collection, record), nameOf(collection, record)]));
-  return ids.map((id) => names.get(id) ?? "");
-}, 5000);
+// Labels are asked for once each, and many in one request.
+const labels = signal<Record<string, string>>({});
+const wanted = new Map<string, Set<string>>(),
+  asked = new Set<string>();
+const maxAsked = 200, // records in one request
+  maxLabels = 5000;
+let asking = 0;
 
 /** Returns the name of a record that others refer to: undefined until it is known, "" if there is no such record. */
-export const labelFor = (collection: string, id: string): string | undefined =>
-  id === "" ? undefined : labels.get(collection, id);
+export function labelFor(collection: string, id: string): string | undefined {
+  want(collection, id);
+  return labels.value[collection + "/" + id];
+}
+
+function want(collection: string, id: string): void {
+  const key = collection + "/" + id;
+  if (id === "" || asked.has(key)) return;
+  asked.add(key);
+  wanted.set(collection, (wanted.get(collection) ?? new Set()).add(id));
+  asking ||= window.setTimeout(() => void askLabels(), 16);
+}
 
 /** Asks for the labels of all records that these refer to, so that a block of a list needs one request. */
 export function wantLabels(shape: Shape, records: Obj[]): void {
@@ -144,7 +178,7 @@ export function wantLabels(shape: Shape, records: Obj[]): void {
     if (field.kind !== "reference") continue;
     for (const record of records) {
       const id = memberOf(record, field.name);
-      if (typeof id === "string" || typeof id === "number") labelFor(field.collection, String(id));
+      if (typeof id === "string" || typeof id === "number") want(field.collection, String(id));
     }
   }
 }
@@ -159,3 +193,39 @@ export async function readRecords(collection: string, ids: string[]): Promise<Ob
   }
   return found;
 }
+
+async function askLabels(): Promise<void> {
+  asking = 0;
+  if (asked.size > maxLabels) forgetLabels((key) => key in labels.peek()); // those that are shown are requested again
+  const found: Record<string, string> = {};
+  for (const [collection, ids] of [...wanted]) {
+    const part = [...ids].slice(0, maxAsked);
+    for (const id of part) ids.delete(id);
+    if (ids.size === 0) wanted.delete(collection);
+    else asking ||= window.setTimeout(() => void askLabels(), 16);
+    try {
+      const records = await readRecords(collection, part);
+      for (const id of part) found[collection + "/" + id] = "";
+      for (const record of records) found[collection + "/" + idOf(collection, record)] = nameOf(collection, record);
+    } catch {
+      for (const id of part) asked.delete(collection + "/" + id); // the link works without a label
+    }
+  }
+  labels.value = { ...labels.value, ...found };
+}
+
+function forgetLabels(isStale: (key: string) => boolean): void {
+  const kept = Object.entries(labels.peek()).filter(([key]) => !isStale(key));
+  for (const key of [...asked]) if (isStale(key)) asked.delete(key);
+  labels.value = Object.fromEntries(kept);
+}
+
+onReset(() => forgetLabels(() => true));
+onChange((revisions) => {
+  for (const revision of revisions) {
+    if (revision.changes) {
+      const changed = new Set(revision.changes.map((change) => change.collection + "/" + (change.id ?? "")));
+      forgetLabels((key) => changed.has(key));
+    } else forgetLabels((key) => Object.keys(revision.collections ?? {}).some((name) => key.startsWith(name + "/")));
+  }
+});

@@ -35,11 +35,11 @@ export function authorOf(revision: Revision): Author {
   return isOfPage(revision.request) ? "page" : "api";
 }
 
-/** Whether a revision may have changed a collection or an object, or the record of an id. */
-export const concerns = (revision: Revision, name: string, id = ""): boolean =>
+/** Whether a revision may have changed a collection or an object. */
+export const concerns = (revision: Revision, name: string): boolean =>
   revision.changes === null
     ? Object.hasOwn(revision.collections ?? {}, name)
-    : revision.changes.some((c) => c.collection === name && (!id || !c.id || c.id === id));
+    : revision.changes.some((c) => c.collection === name);
 
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
