@@ -94,10 +94,10 @@ func (f *dataFile) close(begin time.Time) error {
 	lost := false
 	f.Closing = true
 	for ; !f.NoWrites; f.Nap(durable.RetryAfter) {
+		now := f.Now() // before Clean: the last Clean is after the end of the wait
 		f.collectLateEdits()
 		f.Clean(true)
 		lost = f.isLost()
-		now := f.Now()
 		saving := lost && f.reading.isSaving(now)
 		if !f.HasLeftovers() && !saving || now.Sub(begin) > durable.GraceWrite {
 			break

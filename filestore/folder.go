@@ -279,12 +279,14 @@ func (d *folder) removeLeft() {
 // close removes the displaced files when the store ends. It waits for editors until 2 s after begin.
 func (d *folder) close(begin time.Time) error {
 	d.closed = true
-	d.removeLeft()
-	for len(d.left) > 0 && d.Now().Sub(begin) <= durable.GraceWrite {
-		d.Nap(durable.RetryAfter)
+	for {
+		now := d.Now() // before removeLeft: the last removal is after the end of the wait
 		d.removeLeft()
+		if len(d.left) == 0 || now.Sub(begin) > durable.GraceWrite {
+			return d.Unlock()
+		}
+		d.Nap(durable.RetryAfter)
 	}
-	return d.Unlock()
 }
 
 // lastOf returns the latest deleted file of a member, or nil.
