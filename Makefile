@@ -35,7 +35,7 @@ test: setup
 
 ## test-long: run them with the full counts of kills, edits, faults and power cuts
 test-long: setup
-	@$(MAKE) --no-print-directory packages TOOLS='qemu-aarch64-static:qemu-user-static firefox-esr:firefox-esr'
+	@$(MAKE) --no-print-directory packages TOOLS='qemu-aarch64-static:qemu-user-static'
 	PICKUP_LONG=1 $(GO) test $(RACE) -tags $(TAGS) -timeout 120m -v $(PACKAGES)
 
 ## test-windows: run tests of the program for Windows with Wine, in less than ten minutes
@@ -133,7 +133,7 @@ page-dev:
 TOOLS := gcc:gcc gcc:libc6-dev curl:curl git:git node:nodejs npm:npm \
 	unshare:util-linux mount:mount ps:procps script:bsdutils sed:sed vim:vim nano:nano \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-	chromium-headless-shell:chromium-headless-shell nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd \
+	chromium-headless-shell:chromium-headless-shell firefox-esr:firefox-esr nginx:nginx-light busybox:busybox-static dpkg:dpkg rpm:rpm systemd-analyze:systemd \
 	etcd:etcd-server etcdctl:etcd-client ip:iproute2 /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core
 
 setup: packages

@@ -50,17 +50,16 @@ func openFile(ctx context.Context, e *environment, path string, o filestore.Opti
 		return store, nil
 	}
 	_, hasAdvice := errors.AsType[*storage.AdviceError](err)
-	_, noFolder := os.Stat(filepath.Dir(path))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && noFolder == nil:
+	isMissing := errors.Is(err, fs.ErrNotExist)
+	if _, noFolder := os.Stat(filepath.Dir(path)); isMissing && noFolder == nil {
 		if near := spell.NearFile(path); near != "" {
 			err = fmt.Errorf("%w; did you mean %s?", err, near)
 		}
 		if !hasAdvice {
 			err = fmt.Errorf("%w (to create it: %s init %s)", err, e.program(), shellFile(path))
 		}
-		err = config.UsageError{Err: err}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, storage.ErrShape):
+	}
+	if isMissing || errors.Is(err, storage.ErrShape) {
 		err = config.UsageError{Err: err}
 	}
 	return nil, err

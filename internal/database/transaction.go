@@ -40,8 +40,8 @@ var maxWrittenBytes = 256 << 20
 // has no id. An update merges the fields of record, and then removes the fields in unset. The
 // operation set adds or replaces a top-level field, and remove removes a field: the records are
 // deleted and created one by one. The last two operations change a field of all records. The
-// condition "if" is an object with fields that the record or object must have; null also stands for
-// a missing field.
+// condition "if" is an object. The record or object must have the fields of the condition. A field
+// that is null in the condition may also be missing.
 //
 // For each operation, Do returns the written value as the last operation has left it, or nil.
 //

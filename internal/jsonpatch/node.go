@@ -8,8 +8,8 @@ import (
 	"pickup/internal/rawjson"
 )
 
-// A node is a value in a document that a patch changes. It is parsed only as far
-// as the patch leads; all other values keep their text.
+// A node is a value in a patched document. The nodes on the paths of the patch are
+// parsed. All other values keep their text.
 type node struct {
 	text  jsontext.Value   // compact; nil if the node is open
 	kind  jsontext.Kind    // of an open node: '{' or '['
@@ -17,7 +17,7 @@ type node struct {
 	kids  []*node          // the values of an open object, or the elements of an open array
 }
 
-// open parses the items of an object or array into nodes. It reports false for other values.
+// open parses the items of an object or array into nodes. For other values open reports false.
 func (n *node) open() bool {
 	if n.text == nil {
 		return n.kind != 0
@@ -63,8 +63,8 @@ func (n *node) value() jsontext.Value {
 	return n.appendTo(nil)
 }
 
-// find returns the index of the child that a token of a JSON Pointer means, or
-// -1. The node is open.
+// find returns the index of the child at a token of a JSON Pointer, or -1. The
+// node is open.
 func (n *node) find(token string) int {
 	if n.kind == '{' {
 		return slices.IndexFunc(n.names, func(name jsontext.Value) bool { return rawjson.NameIs(name, token) })
@@ -75,9 +75,9 @@ func (n *node) find(token string) int {
 	return -1
 }
 
-// insert adds a child at a token. In an object it replaces the field of that
-// name or comes last; in an array it is inserted before the element of that
-// index, or last. It reports false if an array has no such index.
+// insert adds a child at a token. In an object, the child replaces the field with
+// the name, or comes last. In an array, the child comes before the element with
+// the index, or last. insert reports false if the array has no such index.
 func (n *node) insert(token string, kid *node) bool {
 	if n.kind == '{' {
 		if i := n.find(token); i >= 0 {
@@ -99,7 +99,7 @@ func (n *node) insert(token string, kid *node) bool {
 	return true
 }
 
-// take removes the child with the index i and returns it.
+// take removes and returns the child with the index i.
 func (n *node) take(i int) *node {
 	kid := n.kids[i]
 	n.kids = slices.Delete(n.kids, i, i+1)

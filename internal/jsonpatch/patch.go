@@ -25,7 +25,7 @@ type Operation struct {
 	Value      jsontext.Value
 }
 
-// Parse parses a JSON Patch document. It ignores unknown fields, as RFC 6902
+// Parse parses a JSON Patch document. Parse ignores unknown fields, as RFC 6902
 // section 4 requires. The error is an *Error.
 func Parse(patch jsontext.Value) ([]Operation, error) {
 	if patch.Kind() != '[' {
@@ -216,7 +216,7 @@ func (p *patcher) find(path []string) *node {
 	return n
 }
 
-// take removes the node at path and returns it, or nil.
+// take removes and returns the node at path, or returns nil.
 func (p *patcher) take(path []string) *node {
 	last := len(path) - 1
 	if parent := p.find(path[:last]); parent != nil && parent.open() {

@@ -20,17 +20,19 @@ import (
 	"pickup/internal/tools/servertest"
 )
 
-// TestPageFirefox does the tasks and some flows of the page in Firefox, one after another.
+// TestPageFirefox does tasks of the page in Firefox, one after another: two, or with PICKUP_LONG=1 all
+// and some flows.
 func TestPageFirefox(t *testing.T) {
-	if !long() {
-		t.Skip("PICKUP_LONG=1 runs Firefox, too")
-	}
+	t.Parallel()
 	fox := startFirefox(t)
-	all := append(slices.Clone(tasks),
-		task{"typing", "", func(p *pageTest) { p.typesAtOnce(hands{rate: 1}) }},
-		task{"habits", "", habitsFlow},
-		task{"axe", "", axeOfFew},
-	)
+	all := tasks[:2]
+	if long() {
+		all = append(slices.Clone(tasks),
+			task{"typing", "", func(p *pageTest) { p.typesAtOnce(hands{rate: 1}) }},
+			task{"habits", "", habitsFlow},
+			task{"axe", "", axeOfFew},
+		)
+	}
 	for _, task := range all {
 		t.Run(task.name, func(t *testing.T) {
 			task.do(t, fox.newTab(t))
