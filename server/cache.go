@@ -2,45 +2,60 @@ package server
 
 import (
 	"slices"
-
-	"github.com/jellydator/ttlcache/v3"
+	"sync"
 )
 
 // A responseCache caches bodies that were sent more than once, by entity tag. Equal tags mean equal
-// bytes, so no entry is ever stale: a write changes the tag. The least recently used entries make
-// room. Several goroutines may use a responseCache at once.
+// bytes, so no entry is ever stale: a write changes the tag, and the cache drops unused entries. The
+// zero value is empty. Several goroutines may use a responseCache at once.
 type responseCache struct {
-	bodies *ttlcache.Cache[string, []byte] // nil: sent once
+	mu    sync.Mutex
+	young map[string][]byte // guarded by mu; nil: sent once
+	old   map[string][]byte // guarded by mu; the previous young
+	size  int               // guarded by mu; of young, in bytes
 }
 
 const (
-	cacheSize      = 8 << 20 // bytes
+	cacheSize      = 4 << 20 // bytes of young, and at most as many of old
 	maxCachedBody  = 1 << 20 // bytes; building a larger body takes less time than sending
-	cacheEntryCost = 512     // bytes of an entry in addition to the body
+	cacheEntryCost = 128     // bytes of an entry in addition to the body
 )
 
-func newResponseCache() responseCache {
-	cost := func(item ttlcache.CostItem[string, []byte]) uint64 {
-		return uint64(cacheEntryCost + len(item.Value))
-	}
-	return responseCache{ttlcache.New(ttlcache.WithMaxCost(cacheSize, cost))}
-}
-
 // get returns the body with the tag, or nil.
-func (s responseCache) get(tag string) []byte {
-	item := s.bodies.Get(tag)
-	if item == nil {
-		return nil
+func (s *responseCache) get(tag string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.young[tag]; b != nil {
+		return b
 	}
-	return item.Value()
+	b := s.old[tag]
+	if b != nil {
+		s.putLocked(tag, b)
+	}
+	return b
 }
 
 // offer stores a copy of a body at the second call with the same tag.
-func (s responseCache) offer(tag string, body []byte) {
+func (s *responseCache) offer(tag string, body []byte) {
 	if len(body) > maxCachedBody {
 		return
 	}
-	if _, sent := s.bodies.GetOrSet(tag, nil); sent {
-		s.bodies.Set(tag, slices.Clone(body), ttlcache.NoTTL)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, young := s.young[tag]
+	_, old := s.old[tag]
+	if !young && !old {
+		s.putLocked(tag, nil)
+	} else if s.young[tag] == nil {
+		s.putLocked(tag, slices.Clone(body))
 	}
+}
+
+func (s *responseCache) putLocked(tag string, body []byte) {
+	s.size += cacheEntryCost + len(body)
+	if s.young == nil || s.size > cacheSize {
+		s.old, s.young = s.young, make(map[string][]byte)
+		s.size = cacheEntryCost + len(body)
+	}
+	s.young[tag] = body
 }

@@ -32,7 +32,6 @@ func Handler(db *database.DB, o Options) http.Handler {
 		db:        db,
 		metrics:   o.Metrics,
 		budget:    newBudget(o.MaxBody),
-		responses: newResponseCache(),
 		requests:  requestlog.New(o.Log),
 		drainings: make(chan struct{}, maxDrainings),
 	}
